@@ -1,0 +1,1 @@
+"""Built-in benchmarks in the on-disk format, read through importlib.resources."""

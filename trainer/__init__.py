@@ -1,0 +1,1 @@
+"""Learning a curator. The only room that may import torch."""
