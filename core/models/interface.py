@@ -170,9 +170,7 @@ class Price:
     def cost(self, usage: Usage) -> float:
         """Return USD for `usage` (EVOLUTION 4.6 no. 20)."""
         return (
-            usage.cache_read * self.cache_read
-            + usage.cache_write * self.cache_write
-            + usage.output * self.output
+            usage.cache_read * self.cache_read + usage.cache_write * self.cache_write + usage.output * self.output
         ) / 1e6
 
 
