@@ -26,9 +26,8 @@ def resolve_home(flag: str | Path | None = None, environ: Mapping[str, str] | No
     """
     variables = os.environ if environ is None else environ
     chosen = flag or variables.get("EXUVIA_HOME") or variables.get("PENGUIN_HOME")
-    if chosen:
-        return Path(os.path.abspath(Path(chosen).expanduser()))
-    return Path(os.path.abspath(Path(variables.get("HOME") or Path.home()) / ".exuvia" / "data"))
+    home = Path(chosen).expanduser() if chosen else Path(variables.get("HOME") or Path.home()) / ".exuvia" / "data"
+    return Path(os.path.abspath(home))  # noqa: PTH100  (not resolved: a linked home keeps the name it was given)
 
 
 def check_id(kind: str, value: str) -> str:
