@@ -73,7 +73,7 @@ def parse_items(text: str) -> tuple[RubricItem, ...]:
     )
 
 
-def _check(entry: Any, position: int, problems: list[str]) -> Check | None:  # noqa: ANN401 -- parsed YAML
+def _check(entry: Any, position: int, problems: list[str]) -> Check | None:
     where = f"check {position}"
     if not isinstance(entry, dict) or set(entry) != _CHECK_KEYS:
         problems.append(f"{where} needs exactly the keys {', '.join(sorted(_CHECK_KEYS))}")

@@ -19,8 +19,8 @@ COPY_LIMIT = 256 << 20  # bytes of a workspace that a check may see
 
 
 def _escapes(link: Path, root: Path) -> bool:
-    target = os.readlink(link)
-    return Path(target).is_absolute() or not (link.parent / target).resolve().is_relative_to(root)
+    target = link.readlink()
+    return target.is_absolute() or not (link.parent / target).resolve().is_relative_to(root)
 
 
 def new_workspace(agent: AgentPaths, case: CasePaths) -> Path:
