@@ -1,0 +1,1 @@
+"""The command line. Imports neither textual nor torch until a command needs them."""

@@ -1,0 +1,133 @@
+"""What all commands share: which home, how facts are printed, how errors leave.
+
+Facts go to stdout, as text for people or as one JSON document with --json; progress and errors go to stderr. Text
+that came from an agent or a file is printed through the sanitizer.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import click
+
+from core.foundation.errors import ExitCode, ExuviaError, NotFoundError
+from core.foundation.visible import visible, visible_line
+from core.state.paths import DEFAULT_PROJECT, AgentPaths, BenchmarkPaths, HomePaths, ProjectPaths, resolve_home
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The home and project a command works on."""
+
+    home: Path
+    project_id: str
+
+    @property
+    def project(self) -> ProjectPaths:
+        """Return the project, or raise NotFoundError that says how to get one."""
+        project = HomePaths(self.home).project(self.project_id)
+        if not project.root.is_dir():
+            raise NotFoundError(
+                f"There is no project {self.project_id!r} in {self.home}.",
+                hint="Make a home with 'exuvia demo' or 'exuvia agent create', or name another with --home.",
+            )
+        return project
+
+    def agent(self, agent_id: str) -> AgentPaths:
+        """Return an agent that exists, or raise NotFoundError that names those there are."""
+        project = self.project
+        agent = project.agent(agent_id)
+        if not agent.config.is_file():
+            known = ", ".join(project.agent_ids()) or "none yet"
+            raise NotFoundError(f"There is no agent {agent_id!r} in {project.root}.", hint=f"Agents here: {known}.")
+        return agent
+
+    def benchmark(self, agent_id: str, benchmark_id: str) -> BenchmarkPaths:
+        """Return a benchmark that exists, or raise NotFoundError that names those there are."""
+        agent = self.agent(agent_id)
+        benchmark = agent.benchmark(benchmark_id)
+        if not benchmark.root.is_dir():
+            known = ", ".join(agent.benchmark_ids()) or "none yet; build one with 'exuvia build'"
+            raise NotFoundError(
+                f"Agent {agent_id!r} has no benchmark {benchmark_id!r}.", hint=f"Benchmarks of it: {known}."
+            )
+        return benchmark
+
+
+def place_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --home and --project; the command receives them as `place: Place`."""
+
+    @click.option("--home", metavar="DIR", help="State directory (else EXUVIA_HOME, PENGUIN_HOME, ~/.exuvia/data).")
+    @click.option("--project", "project_id", default=DEFAULT_PROJECT, metavar="ID", show_default=True, help="Project.")
+    @functools.wraps(command)
+    def with_place(*args: Any, home: str | None, project_id: str, **kwargs: Any) -> R:
+        return command(*args, place=Place(resolve_home(home), project_id), **kwargs)
+
+    return with_place
+
+
+def json_option(command: Callable[P, R]) -> Callable[P, R]:
+    """Add --json, which turns facts into one JSON document on stdout."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document; what is no finite number becomes null, so any reader can take it."""
+    sys.stdout.write(json.dumps(_finite(document), ensure_ascii=True, indent=1, default=str) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_finite(item) for item in value]
+    return value
+
+
+def say(text: str) -> None:
+    """Print a text for people on stdout."""
+    click.echo(visible(text))
+
+
+def note(text: str) -> None:
+    """Print progress on stderr."""
+    click.echo(visible(text), err=True)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows in aligned columns; None shows as '-'."""
+    from rich.cells import cell_len
+
+    cells = [[("-" if value is None else visible_line(str(value))) for value in row] for row in rows]
+    table = [[heading.upper() for heading in headings], *cells]
+    widths = [max(cell_len(row[column]) for row in table) for column in range(len(headings))]
+    for row in table:
+        line = "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True))
+        click.echo(line.rstrip())
+
+
+def leave(error: ExuviaError, *, as_json: bool) -> NoReturn:
+    """Print an error and its way out, and exit with its code."""
+    if as_json:
+        print_json({"error": str(error), "hint": error.hint, "exit_code": int(error.exit_code)})
+    click.echo(f"exuvia: {visible(str(error))}", err=True)
+    if error.hint:
+        click.echo(f"        {visible(error.hint)}", err=True)
+    sys.exit(int(error.exit_code))
+
+
+def interrupted() -> NoReturn:
+    """Leave after Ctrl-C."""
+    click.echo("exuvia: interrupted", err=True)
+    sys.exit(int(ExitCode.INTERRUPTED))

@@ -1,0 +1,101 @@
+"""The command `exuvia`: a group whose commands are imported when they are called.
+
+`exuvia` alone opens the console. `exuvia --version` imports nothing of the engine but its version.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from core import __version__
+from core.foundation.errors import ExuviaError
+
+# Command -> (module, attribute, one line of help). Help of the group is printed from here, without the imports.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "open": ("tui.cli.console", "open_console", "Open the console (what 'exuvia' alone does)."),
+    "demo": ("tui.cli.demo", "demo", "Watch the whole loop on a fresh demonstration, offline."),
+    "agent": ("tui.cli.agents", "agent", "List, show and create agents."),
+    "build": ("tui.cli.work", "build", "Let a Builder design and calibrate a benchmark."),
+    "optimize": ("tui.cli.work", "optimize", "Let an Optimizer improve an agent on a frozen benchmark."),
+    "try": ("tui.cli.work", "try_edit", "Measure your own edit of an agent as a Candidate."),
+    "evaluate": ("tui.cli.work", "evaluate", "Measure an agent's present version on a benchmark."),
+    "run": ("tui.cli.work", "run", "Run an agent once on a message."),
+    "runs": ("tui.cli.runs", "runs", "List, show, stop and resume runs."),
+    "approvals": ("tui.cli.approvals", "approvals", "List, show, approve and reject what waits for you."),
+    "rollback": ("tui.cli.versions", "rollback", "Take an agent back to an earlier version, or undo that."),
+    "snapshot": ("tui.cli.versions", "snapshot", "Create, list, compare, export and import versions."),
+    "trace": ("tui.cli.traces", "trace", "List, show, analyse, export and import traces."),
+    "scoreboard": ("tui.cli.scores", "scoreboard", "Show a benchmark's score history and Candidates."),
+    "skill": ("tui.cli.skills", "skill", "List, show, validate, install and remove skills."),
+    "doctor": ("tui.cli.doctor", "doctor", "Check this machine and name a fix for each finding."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples:  exuvia demo   |   exuvia --home DIR   |   exuvia demo --headless --approve auto --json",
+)
+@click.version_option(__version__, "--version", "-V", prog_name="exuvia")
+@click.option("--home", metavar="DIR", help="State directory (else EXUVIA_HOME, PENGUIN_HOME, ~/.exuvia/data).")
+@click.pass_context
+def cli(ctx: click.Context, home: str | None) -> None:
+    """Watch, measure and improve self-evolving agents.
+
+    Without a command, opens the console. Exit codes: 0 done, 1 failed, 2 usage, 3 blocked and waiting for the
+    operator, 130 interrupted.
+    """
+    if ctx.invoked_subcommand is None:
+        from tui.cli.console import open_console
+
+        ctx.invoke(open_console, home=home)
+    elif home is not None:
+        raise click.UsageError("Give --home after the command: exuvia COMMAND --home DIR")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; every error a person can act on leaves with its text, its hint and its code."""
+    from tui.cli import common
+
+    given: list[str] = sys.argv[1:] if arguments is None else arguments
+    options: dict[str, Any] = {"args": given, "prog_name": "exuvia", "standalone_mode": False}
+    try:
+        result = cli.main(**options)
+    except ExuviaError as error:
+        common.leave(error, as_json="--json" in given)
+    except click.exceptions.Abort:
+        common.interrupted()
+    except KeyboardInterrupt:
+        common.interrupted()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader (a pager, head) has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(result if isinstance(result, int) else 0)
