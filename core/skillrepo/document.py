@@ -1,0 +1,204 @@
+"""The one reader of SKILL.md, for three dialects, detected (DECISIONS 23; EVOLUTION 1.8 no. 27).
+
+*curated*: YAML front matter with exactly `name` and `description`. *agent-skills*: YAML front matter after
+agentskills.io (name, description, license, compatibility, metadata, allowed-tools). *lenient*: `key: value` lines
+split at the first colon, which is how existing agents read their skills.
+
+Reading never refuses: it gives what can be read and says what is wrong, with line and column. Writing is strict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from core.foundation.errors import UsageError
+from core.foundation.visible import visible_line
+from core.state.yaml12 import YamlError, load
+from core.state.yaml_text import quoted, scalar
+
+Dialect = Literal["curated", "agent-skills", "lenient", "none"]
+NAME = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
+NAME_LIMIT = 64
+DESCRIPTION_LIMIT = 1024
+_AGENT_SKILLS_KEYS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something off in a document; `line` and `column` count from 1, `severity` error means "would not be written"."""
+
+    severity: Literal["error", "warning"]
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.severity}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillDocument:
+    """A SKILL.md as read. `fields` holds the front matter as text; `body` is what follows it."""
+
+    name: str
+    description: str
+    dialect: Dialect
+    fields: Mapping[str, str]
+    body: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether a strict writer would write it so."""
+        return not any(found.severity == "error" for found in self.diagnostics)
+
+
+def _decoded(raw: bytes, found: list[Diagnostic]) -> str:
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+        found.append(Diagnostic("warning", 1, 1, "starts with a byte order mark"))
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        found.append(Diagnostic("error", line, column, f"byte 0x{raw[error.start]:02x} is not UTF-8"))
+        text = raw.decode("utf-8", errors="replace")
+    if "\r" in text:
+        found.append(Diagnostic("warning", 1, 1, "has CR line ends"))
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if match := _CONTROL.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        column = match.start() - (text.rfind("\n", 0, match.start()) + 1) + 1
+        found.append(Diagnostic("error", line, column, f"control character {visible_line(match.group())}"))
+    return text
+
+
+def _split(text: str, found: list[Diagnostic]) -> tuple[list[str], str]:
+    """Return the lines of the front matter and the body."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        found.append(Diagnostic("error", 1, 1, "does not start with a front matter line '---'"))
+        return [], text
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == "---":
+            return lines[1:number], "\n".join(lines[number + 1 :])
+    found.append(Diagnostic("error", 1, 1, "the front matter is not closed by a line '---'"))
+    return [], text
+
+
+def _lenient(lines: list[str]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        key, colon, value = line.partition(":")
+        if colon and key.strip() and not line[0].isspace():
+            fields[key.strip()] = value.strip().strip("\"'")
+    return fields
+
+
+def _quoted_hint(lines: list[str]) -> str:
+    for line in lines:
+        key, colon, value = line.partition(":")
+        value = value.strip()
+        if colon and ": " in value and not value.startswith(('"', "'", "|", ">", "{", "[")):
+            return f"; quote it: {key}: {quoted(value)}"
+    return ""
+
+
+def _yaml(lines: list[str], found: list[Diagnostic]) -> dict[str, Any] | None:
+    try:
+        document = load("\n".join(lines))
+    except YamlError as error:
+        line = (error.line or 1) + 1
+        message = f"front matter is not YAML ({error}){_quoted_hint(lines)}"
+        found.append(Diagnostic("error", line, error.column or 1, message))
+        return None
+    if not isinstance(document, dict):
+        found.append(Diagnostic("error", 2, 1, "front matter is not a mapping"))
+        return None
+    return {str(key): value for key, value in document.items()}
+
+
+def _line_of(lines: list[str], key: str) -> int:
+    return next((number for number, line in enumerate(lines, 2) if line.partition(":")[0].strip() == key), 1)
+
+
+def _detect(document: dict[str, Any] | None) -> Dialect:
+    if document is None:
+        return "lenient"
+    keys = set(document)
+    if keys == {"name", "description"}:
+        return "curated"
+    if keys <= _AGENT_SKILLS_KEYS:
+        return "agent-skills"
+    return "lenient"
+
+
+def _judge(name: str, description: str, directory: str | None, lines: list[str], found: list[Diagnostic]) -> None:
+    at = _line_of(lines, "name")
+    if not name:
+        found.append(Diagnostic("error", at, 1, "has no name"))
+    elif not NAME.match(name) or len(name) > NAME_LIMIT:
+        found.append(
+            Diagnostic("error", at, 1, f"name is not lower-case words joined by '-' of at most {NAME_LIMIT} characters")
+        )
+    elif directory is not None and name != directory:
+        found.append(Diagnostic("error", at, 1, f"name differs from its directory {visible_line(directory)!r}"))
+    at = _line_of(lines, "description")
+    if not description:
+        found.append(Diagnostic("error", at, 1, "has no description"))
+    elif len(description) > DESCRIPTION_LIMIT:
+        found.append(Diagnostic("error", at, 1, f"description is longer than {DESCRIPTION_LIMIT} characters"))
+
+
+def read_text(raw: bytes | str, *, directory: str | None = None) -> SkillDocument:
+    """Read a SKILL.md. `directory` is its directory's name, which wins over the name in the front matter."""
+    found: list[Diagnostic] = []
+    text = _decoded(raw.encode("utf-8", errors="surrogatepass") if isinstance(raw, str) else raw, found)
+    lines, body = _split(text, found)
+    document = _yaml(lines, found) if lines else None
+    fields = _lenient(lines) if document is None else {key: _as_text(value) for key, value in document.items()}
+    stated = fields.get("name", "")
+    description = fields.get("description", "")
+    _judge(stated, description, directory, lines, found)
+    dialect: Dialect = _detect(document) if lines else "none"
+    return SkillDocument(directory or stated, description, dialect, fields, body, tuple(found))
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.strip() if isinstance(value, str) else str(value)
+
+
+def read_skill(directory: Path) -> SkillDocument:
+    """Read `<directory>/SKILL.md`. Raises OSError where there is none."""
+    return read_text((directory / "SKILL.md").read_bytes(), directory=directory.name)
+
+
+def installed(skills: Path) -> tuple[SkillDocument, ...]:
+    """Return the skills below `skills`, sorted by name; directories without a SKILL.md are no skills."""
+    if not skills.is_dir():
+        return ()
+    return tuple(
+        read_skill(entry)
+        for entry in sorted(skills.iterdir())
+        if not entry.name.startswith(".") and (entry / "SKILL.md").is_file()
+    )
+
+
+def write_text(name: str, description: str, body: str) -> str:
+    """Return a curated SKILL.md. Raises UsageError with every reason where a strict reader would refuse it."""
+    text = f"---\nname: {scalar(name)}\ndescription: {scalar(description)}\n---\n\n{body.strip()}\n"
+    document = read_text(text, directory=name)
+    if not document.valid or document.description != description.strip():
+        reasons = "; ".join(str(found) for found in document.diagnostics) or "the description does not survive writing"
+        raise UsageError(f"Skill {visible_line(name)!r} cannot be written: {reasons}.", hint="Mend the head and retry.")
+    return text
