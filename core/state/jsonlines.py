@@ -1,0 +1,91 @@
+"""Append-only JSON Lines of our own: one object a line, damaged lines counted and shown, never a silent stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.state.atomic import append_line
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes `start` to `end` (exclusive) of a file that hold no record, and why."""
+
+    start: int
+    end: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record and the byte where its line starts."""
+
+    start: int
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a file held from some byte on.
+
+    `end` is where to read on later: just behind the last whole line, so a tail that is still being written (or
+    that a kill tore) is no gap yet. `torn` is the number of bytes of that tail.
+    """
+
+    lines: tuple[Line, ...]
+    gaps: tuple[Gap, ...]
+    end: int
+    torn: int
+
+    @property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        return tuple(line.record for line in self.lines)
+
+
+def append_record(path: Path, record: Mapping[str, Any], *, fsync: bool = True) -> None:
+    """Append one record, making the directory where missing. Raises ValueError on a number that is not finite."""
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_line(path, text, fsync=fsync)
+
+
+def read_lines(path: Path, *, start: int = 0) -> Lines:
+    """Read the records from byte `start` on; a missing file has none (FAULTS: stop-at-first-error)."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            raw = file.read()
+    except FileNotFoundError:
+        return Lines((), (), 0, 0)
+    lines: list[Line] = []
+    gaps: list[Gap] = []
+    at = 0
+    while (newline := raw.find(b"\n", at)) >= 0:
+        found = _parse(raw[at:newline])
+        if isinstance(found, dict):
+            lines.append(Line(start + at, found))
+        elif found:
+            gaps.append(Gap(start + at, start + newline + 1, found))
+        at = newline + 1
+    return Lines(tuple(lines), tuple(gaps), start + at, len(raw) - at)
+
+
+def _parse(raw: bytes) -> dict[str, Any] | str:
+    """Return the record, or the reason why there is none; "" for a blank line, which no one misses."""
+    if not raw.strip(b" \t\r"):
+        return ""
+    try:
+        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
+    return value if isinstance(value, dict) else "not a JSON object"
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
