@@ -42,24 +42,21 @@ def check_id(kind: str, value: str) -> str:
                 f"{value!r} is not a valid {kind} id.", hint="Use letters, digits, '_' and '-', at least one of them."
             )
         return value
-    if not value or value.startswith(".") or "/" in value or "\\" in value or not value.isprintable():
-        raise UsageError(
-            f"{value!r} is not a valid {kind} id.",
-            hint="Use one directory name: not empty, no leading dot, no slash, no control characters.",
-        )
+    if value in {"", ".", ".."} or "/" in value or "\\" in value or "\0" in value:
+        raise UsageError(f"{value!r} is not a valid {kind} id.", hint="Use one directory name: not empty, no slash.")
     if kind == "case" and not value.startswith("CASE-"):
         raise UsageError(f"{value!r} is not a valid case id.", hint="A Case's directory name starts with 'CASE-'.")
     return value
 
 
 def _directories(root: Path) -> Iterator[str]:
-    """Yield the names of the directories in `root`, sorted; none where `root` is missing or no directory."""
+    """Yield the names of the directories in `root`, sorted; links are none; nothing where `root` is no directory."""
     try:
         with os.scandir(root) as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir())
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return
-    yield from (name for name in names if not name.startswith("."))
+    yield from names
 
 
 @dataclass(frozen=True)
@@ -124,6 +121,12 @@ class BenchmarkPaths:
     def scoreboard(self) -> Path:
         """The score history."""
         return self.root / "scoreboard.yaml"
+
+    @property
+    def lock(self) -> Path:
+        """The lock of writers, among what is ours and never beside the benchmarks (EVOLUTION Appendix C no. 6)."""
+        agent = self.root.parent.parent
+        return agent.parent.parent / ".exuvia" / "locks" / f"benchmark-{agent.name}-{self.id}.lock"
 
     def case(self, case_id: str) -> CasePaths:
         """Return the paths of a Case, there or not."""
@@ -205,7 +208,10 @@ class AgentPaths:
         return BenchmarkPaths(self.benchmarks / check_id("benchmark", benchmark_id))
 
     def benchmark_ids(self) -> tuple[str, ...]:
-        """Return every directory under `benchmarks/`, sorted; a config is not required (EVOLUTION 1.5 no. 19)."""
+        """Return every directory under `benchmarks/`, sorted; a config is not required (EVOLUTION 1.5 no. 19).
+
+        That includes names with a leading dot, as the existing system lists them too.
+        """
         return tuple(_directories(self.benchmarks))
 
 
