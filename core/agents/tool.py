@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -10,13 +10,21 @@ from typing import Any, Literal, Protocol
 from core.models.interface import StopReason, ToolSpec
 
 
+def _nobody(session_id: str) -> None:
+    """Announce a child to nobody: a call outside a Session has no trace to point from."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Where a call happens."""
+    """Where a call happens.
+
+    `announce_child` records in the caller's trace that this call started the Session named (EVOLUTION 2.6 no. 65).
+    """
 
     session_id: str
     call_id: str
     workspace: Path
+    announce_child: Callable[[str], None] = _nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +50,20 @@ class Tool(Protocol):
     repeatable: bool
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult: ...
+
+
+class BackgroundWork(Protocol):
+    """What goes on between the requests of a Session: sub-agents and commands in the background.
+
+    `take_notices` gives each completion once, and not those that a call has shown to the model already;
+    `expected` says that something runs whose completion the model should still be told, and `changed` waits for
+    the next completion; `aclose` ends what is left when the Session is done.
+    """
+
+    def take_notices(self) -> list[str]: ...
+
+    def expected(self) -> bool: ...
+
+    async def changed(self) -> None: ...
+
+    async def aclose(self) -> None: ...

@@ -133,7 +133,7 @@ class ProviderError(ExuviaError):
     """A request that brought no reply.
 
     `status` is the trace's word for it; `permanent` errors (auth, a model that is gone) are never retried;
-    `retry_after_s` is the provider's own floor for the next attempt.
+    `retry_after_s` is the provider's own floor for the next attempt; `usage` what the failed reply cost all the same.
     """
 
     def __init__(
@@ -143,12 +143,14 @@ class ProviderError(ExuviaError):
         status: StopReason = "failed",
         permanent: bool = False,
         retry_after_s: float | None = None,
+        usage: Usage | None = None,
         hint: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.permanent = permanent
         self.retry_after_s = retry_after_s
+        self.usage = usage
 
 
 class Provider(Protocol):

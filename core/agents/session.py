@@ -1,0 +1,401 @@
+"""One Session: prompt, request, tool calls, outputs, and again, until the model answers without a call.
+
+Everything a Session is stands in its trace: each record is written first and folded then (`conversation`), so a
+Session resumed from the file is in the state of one that was never killed. Calls run only when the request that made
+them is committed; a request that was cut is simply sent again. The order of records is that of EVOLUTION 2.4 no. 51.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from core.foundation.errors import ConflictError, UsageError
+from core.foundation.visible import visible_line
+from core.models.interface import (
+    Finished,
+    Item,
+    ProviderError,
+    Request,
+    Sender,
+    Text,
+    TextDelta,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from core.models.retry import delay_before_next
+from core.traces import records
+
+from .budgets import Spent, exceeded, wall_reason
+from .conversation import STOPPED, Conversation, Turn
+from .execution import Execution
+from .live import LiveText
+from .outputs import well_formed
+from .spec import SessionSpec, TurnOutcome
+from .tool import ToolResult
+
+__all__ = ["Session", "SessionSpec", "TurnOutcome"]
+
+INTERRUPT_REASON = "aborted by user"
+
+
+@dataclass(slots=True)
+class _Reply:
+    """A reply as far as it came: what is recorded, and the text that streamed since the last complete item."""
+
+    items: int = 0
+    streamed: str = ""
+    usage: Usage | None = None
+    finished: bool = False
+
+
+class Session:
+    """The loop over one conversation. Invariant: `conversation` is the fold of exactly the records in the trace."""
+
+    def __init__(self, spec: SessionSpec) -> None:
+        self.spec = spec
+        self.conversation = Conversation()
+        self.notices: list[str] = []
+        self._live = spec.live if isinstance(spec.live, LiveText) else LiveText.open(spec.live)
+        self._execution = Execution(spec, announce_child=self._announce_child, notice=self._notice)
+        self._steering: list[str] = []
+        self._work: asyncio.Task[None] | None = None
+        self._interrupted = False
+        self._restarted: frozenset[str] = frozenset()
+        self._active_s = 0.0
+        self._failure: ProviderError | None = None
+        self._reply = _Reply()
+        self._specs = tuple(tool.spec for tool in spec.tools)
+        for text in spec.notices:
+            self._notice(text)
+
+    # -- what callers do -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def resume(cls, spec: SessionSpec, trace_path: Path) -> Self:
+        """Rebuild the Session from the records in `trace_path`; `spec.trace` appends to the same file.
+
+        Nothing runs yet: `finish` takes up the turn that was cut, `run` begins a new one.
+        """
+        from core.traces.reader import TraceFile  # only a resumed Session reads
+
+        session = cls(spec)
+        for record in TraceFile(trace_path).iter_records():
+            payload = record.get("payload")
+            if isinstance(payload, dict):
+                session.conversation.apply(str(record.get("type")), payload)
+        session._restarted = frozenset(call.call_id for call in session.conversation.pending_calls())
+        return session
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a turn was begun and has not ended: after `resume`, one that a crash cut."""
+        return self.conversation.unfinished
+
+    async def run(self, prompt: str, *, sender: Sender = "user") -> TurnOutcome:
+        """Give the model a prompt and return what the turn came to; may be called again to go on.
+
+        Raises ConflictError while a turn is unfinished. What goes wrong with the model or a tool is an outcome, not
+        an exception; an OSError from the trace (a full disk) is one, for a turn without its trace is worth nothing.
+        """
+        if self.conversation.unfinished:
+            raise ConflictError(
+                f"session {self.spec.session_id} has an unfinished turn", hint="finish it before giving a new prompt"
+            )
+        if not self.conversation.has_meta:
+            self._record(self._meta())
+        self._record(records.user_text(well_formed(prompt), sender=sender))
+        return await self._work_on()
+
+    async def finish(self) -> TurnOutcome:
+        """Go on with the turn that was cut, or give the last one's outcome again if it had ended."""
+        if self.conversation.turn is None:
+            raise UsageError(f"session {self.spec.session_id} has no turn yet", hint="give it a prompt")
+        if not self.conversation.unfinished:
+            return self._outcome(self.conversation.turn)
+        if self.conversation.request_open:
+            self._record(records.request_end("failed", error_message="interrupted: the engine was restarted"))
+        return await self._work_on()
+
+    async def run_once(self, prompt: str, *, sender: Sender = "user") -> TurnOutcome:
+        """Give the prompt unless the trace shows that it was given: then finish that turn, or repeat its outcome."""
+        turn = self.conversation.turn
+        if turn is not None and turn.prompt == well_formed(prompt):
+            return await self.finish()
+        if self.conversation.unfinished:
+            await self.finish()
+        return await self.run(prompt, sender=sender)
+
+    def steer(self, text: str) -> None:
+        """Put a word in while a turn runs: the model reads it before its next request."""
+        self._steering.append(f"[user_steering]\n{well_formed(text)}\n[/user_steering]")
+
+    def interrupt(self) -> None:
+        """End the running turn; what streamed so far is recorded, running calls are stopped."""
+        if self._work is not None and not self._work.done():
+            self._interrupted = True
+            self._work.cancel()
+
+    async def aclose(self) -> None:
+        """End what still runs in the background and let go of the live file. The provider is its maker's to close."""
+        for work in self.spec.background:
+            await work.aclose()
+        self._live.clear()
+        self._live.close()
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all requests whose usage is known."""
+        return self.conversation.session_usage
+
+    # -- the turn --------------------------------------------------------------------------------------------------
+
+    async def _work_on(self) -> TurnOutcome:
+        if not self.conversation.tools_announced:
+            self._record(records.tool_list_ready(self._specs))
+        self._interrupted, self._failure = False, None
+        started = time.monotonic()
+        self._work = asyncio.ensure_future(self._loop())
+        try:
+            left = max(self.spec.budgets.wall_s - self._active_s, 0.0)
+            done, _ = await asyncio.wait({self._work}, timeout=left)
+            if not done:
+                await _cancelled(self._work)
+                self._abort(wall_reason(self.spec.budgets))
+            elif self._interrupted:
+                self._abort(INTERRUPT_REASON)
+            else:
+                self._work.result()
+        except asyncio.CancelledError:
+            # The caller ends: the tail stays as it is, for a later engine to resume.
+            await _cancelled(self._work)
+            raise
+        finally:
+            self._active_s += time.monotonic() - started
+            self._work = None
+            self._live.clear()
+        turn = self.conversation.turn
+        assert turn is not None
+        return self._outcome(turn)
+
+    async def _loop(self) -> None:
+        """The story of a turn; each step leaves the conversation in a state that the next can be told from."""
+        while True:
+            await self._answer_pending()
+            self._hand_over_texts()
+            turn = self.conversation.turn
+            assert turn is not None
+            if not turn.open:
+                if turn.status != "completed" or not await self._background_goes_on():
+                    return
+                continue
+            reason = exceeded(self.spec.budgets, self._spent(turn))
+            if reason is not None:
+                self._abort(reason)
+                return
+            if not await self._request():
+                return
+
+    async def _background_goes_on(self) -> bool:
+        """Wait for background work that the model was promised news of; tell whether there may be some now."""
+        expected = [work for work in self.spec.background if work.expected()]
+        if not expected:
+            return False
+        waits = [asyncio.ensure_future(work.changed()) for work in expected]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return True
+
+    def _hand_over_texts(self) -> None:
+        for work in self.spec.background:
+            for notice in work.take_notices():
+                self._record(records.user_text(well_formed(notice), sender="harness"))
+        while self._steering:
+            self._record(records.user_text(self._steering.pop(0)))
+
+    async def _answer_pending(self) -> None:
+        calls = self.conversation.pending_calls()
+        if not calls:
+            return
+        for call in calls:
+            # Only a trace of another engine lacks a decision here: ours stands beside the call.
+            if call.call_id not in self.conversation.decisions:
+                await self._decide(call)
+        await self._execution.answer_all(
+            calls, self.conversation.decisions, restarted=self._restarted, answered=self._record_output
+        )
+
+    def _record_output(self, call: ToolCall, result: ToolResult) -> None:
+        self._record(records.tool_call_output(call.call_id, result.output, stop_reason=result.stop_reason))
+
+    # -- the request -----------------------------------------------------------------------------------------------
+
+    async def _request(self) -> bool:
+        """Send the conversation, as often as it is worth it. False when the turn ended for want of a reply."""
+        for attempt in itertools.count(1):
+            self._record(records.request_begin())
+            try:
+                await self._stream()
+            except ProviderError as error:
+                self._record_usage(error.usage)
+                delay = delay_before_next(attempt, error)
+                self._record(
+                    records.request_end(
+                        error.status,
+                        error_message=str(error),
+                        attempt=attempt,
+                        retry_in_ms=None if delay is None else round(delay * 1000),
+                    )
+                )
+                self._live.clear()
+                if delay is None:
+                    self._failure = error
+                    self._record(records.abort(f"llm request error: {error}"))
+                    return False
+                self._live.write(f"[waiting {delay:g} s before attempt {attempt + 1}: {error}]\n")
+                await self.spec.wait(delay)
+                self._live.clear()
+                continue
+            self._record_usage(self._reply.usage)
+            self._record(records.request_end("completed", attempt=attempt if attempt > 1 else None))
+            self._live.clear()
+            return True
+        raise AssertionError("unreachable")
+
+    async def _stream(self) -> None:
+        self._reply = reply = _Reply()
+        async for event in self.spec.provider.stream(self._make_request()):
+            match event:
+                case TextDelta():
+                    reply.streamed += event.text
+                    self._live.write(event.text)
+                case Item():
+                    await self._item(event.message)
+                case Finished():
+                    reply.usage, reply.finished = event.usage, True
+        if not reply.finished:
+            raise ProviderError("the reply broke off", status="malformed")
+        if not reply.items:
+            raise ProviderError("the reply was empty", status="malformed", usage=reply.usage)
+
+    async def _item(self, message: Text | Thinking | ToolCall) -> None:
+        self._reply.streamed = ""
+        match message:
+            case Text():
+                if message.text.strip():
+                    self._reply.items += 1
+                    self._record(records.assistant_text(well_formed(message.text)))
+            case Thinking():
+                self._record(records.thinking(well_formed(message.text), fidelity=message.fidelity))
+            case ToolCall():
+                self._reply.items += 1
+                if message.call_id in self.conversation.call_ids:
+                    raise ProviderError(f"the call id {message.call_id} came twice", status="malformed")
+                call = ToolCall(message.call_id, well_formed(message.name), well_formed(message.arguments))
+                self._record(records.tool_call(call.call_id, call.name, call.arguments))
+                await self._decide(call)
+
+    async def _decide(self, call: ToolCall) -> None:
+        decision = await self._execution.decide(call)
+        if decision is not None:
+            self._record(records.approval_decision(decision, call.call_id))
+
+    def _make_request(self) -> Request:
+        spec = self.spec
+        return Request(
+            model=spec.model,
+            system_prompt=spec.system_prompt,
+            messages=tuple(self.conversation.messages),
+            tools=self._specs,
+            max_tokens=spec.max_tokens,
+            thinking_level=spec.thinking_level,
+            timeout_s=spec.request_timeout_s,
+            seed=spec.seed,
+        )
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def _record(self, record: records.Record) -> None:
+        self.spec.trace.append(record)
+        self.conversation.apply(*record)
+
+    def _record_usage(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self._record(records.token_usage(self.conversation.session_usage + usage, usage))
+
+    def _meta(self) -> records.Record:
+        spec = self.spec
+        return records.session_meta(
+            session_id=spec.session_id,
+            provider=spec.model.provider,
+            model_id=spec.model.model_id,
+            model_context_window=spec.entry.context_window,
+            system_prompt=spec.system_prompt,
+            agent_state=spec.agent_state,
+            workspace=spec.workspace,
+            source=spec.source,
+        )
+
+    def _announce_child(self, session_id: str) -> None:
+        self._record(records.subagent(session_id))
+
+    def _abort(self, reason: str) -> None:
+        """End the turn cleanly: what streamed, the open request, and every call get their last word."""
+        if not self.conversation.unfinished:
+            return
+        if self.conversation.request_open:
+            if self._reply.streamed:
+                self._record(records.assistant_text(well_formed(self._reply.streamed), stop_reason="aborted"))
+            self._record(records.request_end("aborted", attempt=1))
+        for call in self.conversation.pending_calls():
+            self._record(records.tool_call_output(call.call_id, STOPPED, stop_reason="aborted"))
+        self._record(records.abort(reason))
+
+    def _notice(self, text: str) -> None:
+        """Say something aloud that concerns the operator, not the model."""
+        self.notices.append(text)
+        sys.stderr.write(f"{self.spec.session_id}: {visible_line(text)}\n")
+
+    # -- accounts --------------------------------------------------------------------------------------------------
+
+    def _spent(self, turn: Turn) -> Spent:
+        usage = self.conversation.session_usage
+        price = self.spec.entry.price
+        return Spent(
+            turns=turn.requests,
+            seconds=self._active_s,
+            tokens=usage.total,
+            cost_usd=price.cost(usage) if price is not None else 0.0,
+            repeats=turn.repeats,
+        )
+
+    def _outcome(self, turn: Turn) -> TurnOutcome:
+        assert turn.status is not None
+        usage = None if turn.unknown_usage else turn.usage
+        price = self.spec.entry.price
+        return TurnOutcome(
+            text="\n".join(turn.texts),
+            final_text=turn.final_text,
+            status=turn.status,
+            reason=turn.reason,
+            usage=usage,
+            cost=price.cost(usage) if usage is not None and price is not None else None,
+            turns=turn.requests,
+            failure=self._failure.status if self._failure is not None else None,
+            permanent=self._failure.permanent if self._failure is not None else False,
+        )
+
+
+async def _cancelled(work: asyncio.Task[None]) -> None:
+    """Cancel the work and wait until it has let go of what it held."""
+    work.cancel()
+    await asyncio.wait({work})
