@@ -1,0 +1,85 @@
+"""`exuvia scoreboard`: the history of a benchmark, what a strict reader drops, and the Candidates behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+
+
+@click.command(epilog="Example:  exuvia scoreboard data_helper data-chores --candidates")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("benchmark_id", metavar="BENCH")
+@click.option("--candidates", is_flag=True, help="Also the Candidates, accepted or not, from the ledger.")
+@json_option
+@place_options
+def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool, place: Place) -> None:
+    """Show the evaluations of AGENT on BENCH in the order of the file, and what could not be read of them."""
+    from core.state import ledger
+    from core.state.benchmark import read_benchmark
+
+    benchmark = read_benchmark(place.benchmark(agent_id, benchmark_id))
+    reading = benchmark.reading
+    tried = tuple(
+        record for record in ledger.read(place.project, agent_id) if record.benchmark_id == benchmark_id and candidates
+    )
+    if as_json:
+        document: dict[str, Any] = {
+            "agent_id": agent_id,
+            "benchmark_id": benchmark_id,
+            "title": benchmark.title,
+            "cases": [{"id": case.id, "title": case.title} for case in benchmark.cases],
+            "held_out": list(benchmark.held_out),
+            "evaluations": [evaluation.model_dump(mode="json") for evaluation in reading.evaluations],
+            "dropped": [{"line": dropped.line, "reason": dropped.reason} for dropped in reading.dropped],
+            "diagnostics": [str(found) for found in (*benchmark.diagnostics, *reading.diagnostics)],
+        }
+        if candidates:
+            document["candidates"] = [record.model_dump(mode="json") for record in tried]
+        print_json(document)
+        return
+    say(f"{benchmark.title} ({benchmark_id}), {len(benchmark.cases)} Cases, {len(benchmark.held_out)} held out")
+    if not reading.evaluations:
+        say("No evaluation yet.")
+    else:
+        print_table(
+            ("time", "version", "score", "cost usd", "seconds", "runs", "provider", "model", "thinking", "title"),
+            [
+                (
+                    evaluation.time,
+                    f"v{evaluation.version}",
+                    f"{evaluation.score:g}",
+                    "unknown" if evaluation.cost is None else f"{evaluation.cost:.6f}",
+                    f"{evaluation.duration_ms / 1000:.1f}",
+                    max(len(case.runs) for case in evaluation.cases),
+                    evaluation.provider,
+                    evaluation.model_id,
+                    evaluation.thinking_level,
+                    evaluation.summary_title,
+                )
+                for evaluation in reading.evaluations
+            ],
+        )
+    for dropped in reading.dropped:
+        say(f"Not counted, line {dropped.line}: {dropped.reason}")
+    for found in (*benchmark.diagnostics, *reading.diagnostics):
+        say(f"Note: {found}")
+    if candidates:
+        print_table(
+            ("round", "version", "proposer", "decision", "score", "reference", "supported", "hypothesis"),
+            [
+                (
+                    record.round,
+                    f"v{record.version}",
+                    record.proposer,
+                    record.decision,
+                    record.score,
+                    record.reference_score,
+                    {True: "yes", False: "no", None: None}[record.supported],
+                    record.hypothesis[:70],
+                )
+                for record in tried
+            ],
+        )
