@@ -256,7 +256,7 @@ def _review(state: BuilderState, command: RecordReview) -> Refusal | None:
         return Refusal("review_incomplete", f"{what}; missing: {listed(missing)}.")
     for review in command.cases:
         if open_leaks := unwaived(state, review.case_id, review.leak, review.waived):
-            texts = {f["id"]: f["text"] for f in state.findings[review.case_id]}
+            texts = {f["finding"]: f["text"] for f in state.findings[review.case_id]}
             detail = "; ".join(f"{name}: “{texts[name]}”" for name in open_leaks)
             return Refusal(
                 "leak",

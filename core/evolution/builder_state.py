@@ -255,4 +255,6 @@ def unwaived(state: BuilderState, case_id: str, leak: str, waivers: Sequence[str
     if leak != "none":
         return ()
     waived = set(waivers)
-    return tuple(f["id"] for f in state.findings.get(case_id, ()) if f["id"] not in waived and f["text"] not in waived)
+    return tuple(
+        f["finding"] for f in state.findings.get(case_id, ()) if f["finding"] not in waived and f["text"] not in waived
+    )

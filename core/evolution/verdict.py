@@ -11,14 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.state.evaluation import mean_score
+
 Decision = Literal["accepted", "rejected", "unevaluable"]
 CaseScores = Mapping[str, Sequence[float]]
-
-
-def half_up(value: float, digits: int = 2) -> float:
-    """Round half up, as the shared format's writer does (EVOLUTION 2.2 no. 45)."""
-    scale = 10.0**digits
-    return math.floor(value * scale + 0.5) / scale
 
 
 def _finite(values: Iterable[float]) -> list[float]:
@@ -34,13 +30,13 @@ def _finite(values: Iterable[float]) -> list[float]:
 def case_score(runs: Iterable[float]) -> float:
     """Return a Case's score: the mean of its runs, two decimals."""
     values = _finite(runs)
-    return half_up(math.fsum(values) / len(values))
+    return mean_score(values)
 
 
 def matrix_score(cases: CaseScores) -> float:
     """Return the benchmark's score: the unweighted mean of its Cases, two decimals. Raises ValueError if empty."""
     values = _finite(case_score(runs) for runs in cases.values())
-    return half_up(math.fsum(values) / len(values))
+    return mean_score(values)
 
 
 def complete(cases: CaseScores, *, wanted: Iterable[str], runs: int) -> bool:
@@ -51,7 +47,7 @@ def complete(cases: CaseScores, *, wanted: Iterable[str], runs: int) -> bool:
 
 def difference(candidate: float, reference: float) -> float:
     """Return how much better the first is; swapping the two changes only the sign."""
-    return half_up(abs(candidate - reference)) * (1 if candidate >= reference else -1)
+    return round(abs(candidate - reference), 2) * (1 if candidate >= reference else -1)
 
 
 def decide(candidate: float | None, reference: float) -> Decision:
