@@ -24,6 +24,25 @@ def state_hash(agent_state: Path) -> str:
     return hash_of(versioned(file_hashes(agent_state)))
 
 
+def whole_hash(agent_state: Path) -> str:
+    """Return `sha256:<hex>` of everything a snapshot holds: memory and schedule too, and which files are executable.
+
+    Vaults are in no snapshot, so they don't count.
+    """
+    return hash_of(
+        {
+            name: marked(file_hash(agent_state / name), status.st_mode)
+            for name, status in _walk(agent_state)
+            if stat.S_ISREG(status.st_mode) and not is_vault(name)
+        }
+    )
+
+
+def marked(digest: str, mode: int) -> str:
+    """Return a file's hash with a mark where its owner may execute it. Pure."""
+    return digest + ("x" if mode & stat.S_IXUSR else "")
+
+
 def versioned(files: Mapping[str, str]) -> dict[str, str]:
     """Return those of `files` (relative path to hash) that count for `state_hash`."""
     return {name: digest for name, digest in files.items() if counts(name)}
