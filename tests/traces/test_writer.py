@@ -129,6 +129,7 @@ def test_processes_that_append_at_once_never_mix_their_lines(tmp_path: Path) -> 
     root = Path(__file__).parents[2]
     running = [subprocess.Popen([sys.executable, "-c", program, path, letter], cwd=root) for letter in "abc"]
     assert [process.wait(60) for process in running] == [0, 0, 0]
-    texts = [json.loads(line)["payload"]["text"] for line in lines(path)[:-1]]
+    # One that starts while another's write is under way may take it for a torn tail: a blank line, and no harm.
+    texts = [json.loads(line)["payload"]["text"] for line in lines(path) if line]
     assert len(texts) == 150
     assert all(len(set(text)) == 1 for text in texts)
