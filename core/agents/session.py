@@ -86,10 +86,9 @@ class Session:
         from core.traces.reader import TraceFile  # only a resumed Session reads
 
         session = cls(spec)
-        for record in TraceFile(trace_path).iter_records():
-            payload = record.get("payload")
-            if isinstance(payload, dict):
-                session.conversation.apply(str(record.get("type")), payload)
+        with TraceFile(trace_path) as trace:
+            for record in trace.iter_records():
+                session.conversation.apply(record.type, record.payload)
         session._restarted = frozenset(call.call_id for call in session.conversation.pending_calls())
         return session
 
@@ -114,7 +113,10 @@ class Session:
         return await self._work_on()
 
     async def finish(self) -> TurnOutcome:
-        """Go on with the turn that was cut, or give the last one's outcome again if it had ended."""
+        """Go on with the turn that was cut, or give the last one's outcome again if it had ended.
+
+        Tokens of a request that a crash cut after its reply stay counted: they were paid for.
+        """
         if self.conversation.turn is None:
             raise UsageError(f"session {self.spec.session_id} has no turn yet", hint="give it a prompt")
         if not self.conversation.unfinished:
@@ -123,14 +125,20 @@ class Session:
             self._record(records.request_end("failed", error_message="interrupted: the engine was restarted"))
         return await self._work_on()
 
-    async def run_once(self, prompt: str, *, sender: Sender = "user") -> TurnOutcome:
-        """Give the prompt unless the trace shows that it was given: then finish that turn, or repeat its outcome."""
-        turn = self.conversation.turn
-        if turn is not None and turn.prompt == well_formed(prompt):
-            return await self.finish()
+    async def run_once(self, prompt: str, *, sender: Sender = "user", turn: int | None = None) -> TurnOutcome:
+        """Give the prompt unless the trace shows that it was given: then finish that turn, or repeat its outcome.
+
+        `turn` says which turn of the Session it is meant to be, from 0, where the same text may be given again; without
+        it, the last turn with this text is taken for it.
+        """
         if self.conversation.unfinished:
             await self.finish()
-        return await self.run(prompt, sender=sender)
+        turns = self.conversation.turns
+        if turn is None:
+            known = next((past for past in reversed(turns) if past.prompt == well_formed(prompt)), None)
+        else:
+            known = turns[turn] if turn < len(turns) else None
+        return self._outcome(known) if known is not None else await self.run(prompt, sender=sender)
 
     def steer(self, text: str) -> None:
         """Put a word in while a turn runs: the model reads it before its next request."""

@@ -43,11 +43,20 @@ class Tool(Protocol):
     same arguments after a crash is safe, so a resumed Session does so instead of reporting an interruption.
     """
 
-    spec: ToolSpec
-    permission: Literal["r", "rw"]
-    timeout_s: float
-    max_output: int
-    repeatable: bool
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def permission(self) -> Literal["r", "rw"]: ...
+
+    @property
+    def timeout_s(self) -> float: ...
+
+    @property
+    def max_output(self) -> int: ...
+
+    @property
+    def repeatable(self) -> bool: ...
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult: ...
 

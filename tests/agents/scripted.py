@@ -97,10 +97,6 @@ class Echo:
             },
         )
 
-    @spec.setter
-    def spec(self, value: ToolSpec) -> None:
-        raise AttributeError(value)
-
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         self.seen.append(context.call_id)
         await asyncio.sleep(arguments.get("pause", 0))
