@@ -43,14 +43,20 @@ def role_of(request: Request) -> Role:
 def reply_of(role: Role) -> Callable[[Request, int], Reply]:
     """Return the pure function that plays `role`. Imported late: a Target's process needs its own role only."""
     if role == "builder":
-        from core.models.rehearsal.builder import reply
-    elif role == "optimizer":
-        from core.models.rehearsal.optimizer import reply
-    elif role == "evaluator":
-        from core.models.rehearsal.evaluator import reply
-    else:
-        from core.models.rehearsal.target import reply
-    return reply
+        from core.models.rehearsal import builder
+
+        return builder.reply
+    if role == "optimizer":
+        from core.models.rehearsal import optimizer
+
+        return optimizer.reply
+    if role == "evaluator":
+        from core.models.rehearsal import evaluator
+
+        return evaluator.reply
+    from core.models.rehearsal import target
+
+    return target.reply
 
 
 def estimate_usage(request: Request, reply: Reply) -> Usage:
