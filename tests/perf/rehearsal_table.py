@@ -1,0 +1,64 @@
+"""Print what the rehearsal Target scores: each stage of the Cases, each lesson alone, all together.
+
+python -m tests.perf.rehearsal_table [SEED] [--checks]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from core.models.rehearsal.lesson_library import lessons
+from tests.rehearsal.workbench import BENCHMARK, MATERIAL, State, cases, points, score, work  # noqa: F401
+
+
+def stages() -> list[tuple[str, list[Path]]]:
+    """Return the revision of every Case at each pilot, in order of the pilots."""
+    import yaml
+
+    rows: list[tuple[str, list[Path]]] = []
+    for pilot in range(1, 5):
+        current = []
+        for case in cases():
+            root = MATERIAL / case.name
+            here = root / "draft"
+            for step in sorted((root / "sharpenings").glob("*")):
+                if yaml.safe_load((step / "sharpening.yaml").read_text(encoding="utf-8"))["pilot"] <= pilot:
+                    here = step
+            current.append(here)
+        rows.append((f"pilot {pilot}", current))
+    return rows
+
+
+def line(name: str, places: Iterable[Path], state: State, seed: int) -> str:
+    """Return a row of the table."""
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda place: score(place, state, seed), places))
+    held = sum("CASE-007" in case.name or "CASE-008" in case.name for case in cases())
+    open_ = found[: len(found) - held]
+    return (
+        f"{name:34s}"
+        + "".join(f"{value:6.0f}" for value in found)
+        + f" | open {sum(open_) / len(open_):5.1f} held out {sum(found[len(open_) :]) / max(1, held):5.1f}"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    naive = State()
+    for name, places in stages():
+        print(line(name, places, naive, seed))
+    for lesson in lessons():
+        print(line(lesson.id, cases(), naive.with_lessons(lesson), seed))
+    good = [lesson for lesson in lessons() if lesson.id in GOOD]
+    print(line("all good, low turn limit", cases(), naive.with_lessons(*(g for g in good if g.edit != "config")), seed))
+    print(line("all good", cases(), naive.with_lessons(*good), seed))
+
+
+GOOD: frozenset[str] = frozenset()
+
+if __name__ == "__main__":
+    main()
