@@ -203,6 +203,11 @@ class AgentPaths:
         """`snapshots/v<version>.tar.gz`."""
         return self.root / "snapshots"
 
+    @property
+    def lock(self) -> Path:
+        """The lock of those who change the agent's state."""
+        return self.project.own / "locks" / f"agent-{self.id}.lock"
+
     def benchmark(self, benchmark_id: str) -> BenchmarkPaths:
         """Return the paths of a benchmark, there or not."""
         return BenchmarkPaths(self.benchmarks / check_id("benchmark", benchmark_id))

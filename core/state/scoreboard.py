@@ -6,7 +6,6 @@ text before the new evaluation as it is, byte for byte.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from core.state import atomic, locks, yaml12
 from core.state.diagnostics import Diagnostic
 from core.state.evaluation import CaseScore, Evaluation, RunScore, Runtime, evaluation_of, why_refused
 from core.state.paths import BenchmarkPaths
-from core.state.yaml_text import folded, number, quoted, scalar
+from core.state.yaml_text import flow, folded, number, scalar
 
 __all__ = [
     "CaseScore",
@@ -240,19 +239,9 @@ def _closed(text: str, newline: str) -> str:
 
 def _flow(evaluation: Evaluation) -> str:
     """Return the evaluation on one line, for a list that is written in brackets."""
-    return _flow_value(evaluation.model_dump(mode="python", exclude_none=False))
-
-
-def _flow_value(value: object) -> str:
-    if isinstance(value, dict):
-        absent = {"summary_title", "summary"}
-        pairs = (f"{k}: {_flow_value(v)}" for k, v in value.items() if v is not None or k not in absent)
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow_value(part) for part in value) + "]"
-    if isinstance(value, str):
-        return quoted(value)
-    return json.dumps(None) if value is None else number(float(str(value)))
+    notes = {"summary_title", "summary"}
+    record = evaluation.model_dump(mode="python")
+    return flow({key: value for key, value in record.items() if value is not None or key not in notes})
 
 
 def _compare(new: str, held: dict[Any, Any], listed: list[Any], evaluation: Evaluation, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections.abc import Mapping
 from decimal import Decimal
 
 # What one of the two readers would take for something other than this text: null, booleans of both versions,
@@ -46,6 +47,30 @@ def quoted(text: str) -> str:
     """Return `text` double-quoted, everything unprintable escaped and lone surrogates replaced."""
     plain = json.dumps(re.sub("[\ud800-\udfff]", "\ufffd", text), ensure_ascii=False)
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda m: f"\\u{ord(m.group()):04x}", plain)
+
+
+def literal(text: str, indent: int) -> str:
+    """Return `text` as a `|` block with its line breaks, lines indented by `indent`; no newline at the end.
+
+    What such a block cannot carry to the letter comes back double-quoted.
+    """
+    body = text.removesuffix("\n")
+    lines = body.split("\n")
+    if not body or not _FOLDABLE.match(text) or lines[0] != lines[0].lstrip() or not lines[0] or not lines[-1].strip():
+        return quoted(text)
+    pad = " " * indent
+    return "\n".join(["|" if text.endswith("\n") else "|-", *(pad + line if line else "" for line in lines)])
+
+
+def flow(value: object) -> str:
+    """Return a value on one line, for inside brackets; texts double-quoted where anything could retype them."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{scalar(str(key))}: {flow(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(flow(part) for part in value) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number(value) if isinstance(value, int | float) else scalar(str(value))
 
 
 def number(value: float) -> str:

@@ -1,0 +1,87 @@
+"""Copying skills into an agent: whole directories, named as they name themselves (EVOLUTION 3.1 no. 6 and 8)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+from core.foundation.errors import ConflictError, NotFoundError, UsageError
+from core.foundation.visible import decode
+from core.state.paths import check_id
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+
+
+@contextmanager
+def library_skill(name: str, library: Path | None = None) -> Iterator[Path]:
+    """Give the directory of the skill `name` in `library`, or among the skills that come with the program.
+
+    Raises NotFoundError where there is none.
+    """
+    check_id("skill", name)
+    if library is not None:
+        yield _existing(library / name, name)
+        return
+    source = resources.files("skills") / name
+    if not source.is_dir():
+        raise _missing(name)
+    with resources.as_file(source) as directory:
+        yield _existing(directory, name)
+
+
+def _existing(directory: Path, name: str) -> Path:
+    if not (directory / "SKILL.md").is_file():
+        raise _missing(name)
+    return directory
+
+
+def _missing(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no skill {name!r} in the library.", hint="Give a directory with a SKILL.md instead."
+    )
+
+
+def install_skill(source: Path, skills: Path) -> Path:
+    """Copy the skill directory `source` into `skills` and return the copy.
+
+    Its SKILL.md must name it as the directory does. Raises UsageError for anything else, or for a symbolic link in
+    it, and ConflictError where a skill of that name is installed.
+    """
+    name = declared_name(source)
+    if name != source.name:
+        raise UsageError(
+            f"The skill in {source} calls itself {name!r}.", hint="The directory and its SKILL.md must have one name."
+        )
+    linked = next((path for path in source.rglob("*") if path.is_symlink()), None)
+    if linked is not None:
+        raise UsageError(f"The skill {name!r} holds a symbolic link: {linked}.", hint="Put a copy in its place.")
+    target = skills / name
+    if target.exists():
+        raise ConflictError(f"The skill {name!r} is installed already.", hint="Remove or rename it first.")
+    skills.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".git"))
+    for path in [target, *target.rglob("*")]:  # a library may be installed read-only; a copy is the agent's own
+        path.chmod(path.stat().st_mode | 0o200)
+    return target
+
+
+def declared_name(skill: Path) -> str:
+    """Return the `name` in the front matter of a skill's SKILL.md. Raises UsageError where there is none."""
+    try:
+        text = decode((skill / "SKILL.md").read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"{skill} is no skill: it has no readable SKILL.md.", hint="Give the directory of a skill."
+        ) from error
+    front = _FRONT_MATTER.match(text)
+    for line in front.group(1).splitlines() if front else ():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == "name":
+            return value.strip().strip("'\"")
+    raise UsageError(
+        f"{skill / 'SKILL.md'} has no name in its front matter.", hint="Start it with ---, name: ..., ---."
+    )
