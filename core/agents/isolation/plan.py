@@ -1,0 +1,130 @@
+"""From a policy to what the kernel is asked for: namespaces, a tree, Landlock rules, a filter, limits (pure, cached).
+
+A plan is plain data, so that it can be handed to the keeper, which imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TypedDict
+
+from core.agents.isolation import landlock, mounts, seccomp, system_paths
+from core.agents.isolation.policy import IsolationPolicy
+from core.agents.isolation.support import MINIMUM_ABI_PORTS, Support
+from core.foundation.errors import IsolationError
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108  # a private tmpfs inside, never the machine's
+SHARED_MEMORY_SIZE = "64m"
+
+
+class Plan(TypedDict):
+    """What one process is to be put under."""
+
+    unshare: int
+    mapped: bool
+    tree: list[mounts.Entry]
+    landlock_abi: int
+    rules: list[tuple[str, int]]
+    net: bool
+    ports: list[int]
+    filter: bytes
+    limits: tuple[int, int, int, int]
+
+
+@lru_cache(maxsize=64)
+def plan(policy: IsolationPolicy, support: Support, *, engine: bool = False, inside: bool = False) -> Plan:
+    """Plan the confinement of an engine process (`engine`) or a command.
+
+    inside: the caller is confined already, so there is no mounting any more: the command keeps the caller's tree
+    and narrows it by Landlock. Raises IsolationError where the machine cannot do what the policy asks.
+    """
+    _check(policy, support)
+    own_tree = support.user_namespaces and not inside
+    flags = 0
+    if support.user_namespaces:
+        flags = mounts.NEW_IPC | (mounts.NEW_NET if policy.network == "none" else 0)
+        flags |= 0 if inside else mounts.NEW_NS
+        flags |= 0 if engine else mounts.NEW_PID
+    limits = policy.limits
+    return Plan(
+        unshare=flags,
+        mapped=not inside,
+        tree=_tree(policy, engine=engine) if own_tree else [],
+        landlock_abi=support.landlock_abi or 0,
+        rules=_rules(policy, engine=engine, namespaces=support.user_namespaces),
+        net=policy.network != "full",
+        ports=list(policy.connect_ports) if policy.network == "tcp-connect" else [],
+        filter=seccomp.program(
+            network=policy.network,
+            inner=not engine,
+            # Without Landlock, whose domains cannot mount, a command's own tree is all that holds it
+            mounting=engine and not support.landlock_abi,
+            by_path=not engine and not support.user_namespaces,
+            ipc=support.user_namespaces,
+        )
+        if support.seccomp
+        else b"",
+        limits=(limits.memory_bytes, limits.file_bytes, limits.processes, limits.open_files),
+    )
+
+
+def _check(policy: IsolationPolicy, support: Support) -> None:
+    if policy.network == "tcp-connect" and (support.landlock_abi or 0) < MINIMUM_ABI_PORTS:
+        raise IsolationError(
+            f"this kernel cannot hold a process to TCP ports {list(policy.connect_ports)}",
+            hint="Use Linux 6.7 or newer (Landlock ABI 4), or a provider that needs no network.",
+        )
+    for path in (*policy.read, *policy.write):
+        if not path.is_absolute() or path == Path("/"):
+            raise IsolationError(f"a policy cannot name {path}", hint="Name absolute paths below the root.")
+    for path in policy.write:
+        if not path.exists():
+            raise IsolationError(f"the policy lets write in {path}, which does not exist", hint="Create it first.")
+
+
+def _system(*, engine: bool) -> Iterable[Path]:
+    return system_paths.readable(engine=engine)
+
+
+def _rules(policy: IsolationPolicy, *, engine: bool, namespaces: bool) -> list[tuple[str, int]]:
+    rules: list[tuple[Path | str, int]] = []
+    for path in _system(engine=engine):
+        real = path.resolve()
+        secret = next((s for s in system_paths.hidden() if s.is_relative_to(real) and s.exists()), None)
+        rules += system_paths.carve(real, secret) if secret else [(path, landlock.READ)]
+    rules += [(device, landlock.DEVICE) for device in system_paths.DEVICES]
+    rules += [(path, landlock.READ) for path in policy.read]
+    rules += [(path, landlock.WRITE) for path in policy.write]
+    if namespaces:
+        rules.append((SHARED_MEMORY, landlock.WRITE))
+        if engine:
+            rules.append((system_paths.CODE_ROOT, landlock.LIST))  # an import lists the folder it looks in
+    elif engine:
+        # Cleaning up after commands means finding them. Landlock keeps others' memory, environment and files shut.
+        rules.append(("/proc", landlock.READ_FILE | landlock.READ_DIR))
+    return [(os.fspath(path), rights) for path, rights in rules]
+
+
+def _tree(policy: IsolationPolicy, *, engine: bool) -> list[mounts.Entry]:
+    entries: list[mounts.Entry] = []
+    system = tuple(_system(engine=engine))
+    reals = [p for p in system if not p.is_symlink()]
+    for path in system:
+        real = path.resolve()
+        if path.is_symlink() and any(real.is_relative_to(r) for r in reals):
+            entries.append(("link", str(path), os.readlink(path)))  # noqa: PTH115
+        else:
+            entries.append(("ro", str(path), str(real)))
+    entries += [("dev", device, device) for device in system_paths.DEVICES]
+    entries.append(("tmp", SHARED_MEMORY, SHARED_MEMORY_SIZE))
+    named = {path: "ro" for path in policy.read if path.exists()} | dict.fromkeys(policy.write, "rw")
+    for secret in system_paths.hidden():
+        covered = any(secret.is_relative_to(r) for r in reals)
+        if covered and secret.exists() and not any(path.is_relative_to(secret) for path in named):
+            entries.append(("mask", str(secret), ""))
+    entries += [(kind, str(path), str(path)) for path, kind in named.items()]
+    # Parents before children; among equals the policy's own word comes last and stands
+    return sorted(entries, key=lambda entry: len(Path(entry[1]).parts))
