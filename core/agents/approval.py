@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, get_args
 
 from core.models.interface import ToolCall
+from core.state.command_policy import CommandPolicy
 
 from .conversation import Decision
 
 ApprovalMode = Literal["allow-all", "deny-all", "read-only", "always-ask"]
+APPROVAL_MODES: tuple[str, ...] = get_args(ApprovalMode)
 Ask = Callable[[ToolCall], Awaitable[bool]]
 
 DENIED_BY_USER = "Tool call denied by user."
 DENIED_BY_POLICY = "Tool call denied by policy."
-
-_JS_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z_$])")
-_JS_NAMED_REFERENCE = re.compile(r"\\k<([A-Za-z_]\w*)>")
-
-
-class CommandRuleLike(Protocol):
-    """A rule as the project file has it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def pattern(self) -> str: ...
-
-    @property
-    def enabled(self) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CommandRule:
-    """A rule of the command policy: `pattern` is a JavaScript regular expression."""
-
-    name: str
-    pattern: str
-    description: str = ""
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class CommandPolicy:
-    """Compiled rules. `broken` names those whose pattern Python cannot take: with one of them no command runs."""
-
-    rules: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    broken: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, rules: Iterable[CommandRuleLike]) -> CommandPolicy:
-        """Compile the enabled rules (DECISIONS 20)."""
-        compiled: list[tuple[str, re.Pattern[str]]] = []
-        broken: list[str] = []
-        for rule in rules:
-            if not rule.enabled:
-                continue
-            try:
-                compiled.append((rule.name, re.compile(_python_pattern(rule.pattern))))
-            except (re.error, OverflowError, RecursionError):
-                broken.append(rule.name)
-        return cls(tuple(compiled), tuple(broken))
-
-    def forbids(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return the name of the rule that forbids the shell command in `arguments`, or None."""
-        for key in ("cmd", "chars"):
-            command = arguments.get(key)
-            if not isinstance(command, str) or not command:
-                continue
-            if self.broken:
-                return self.broken[0]
-            for name, pattern in self.rules:
-                if pattern.search(command):
-                    return name
-        return None
+_COMMANDS = ("cmd", "chars")  # arguments that a shell or a running command reads
 
 
 async def decide(
@@ -89,7 +29,7 @@ async def decide(
     ask: Ask | None,
 ) -> Decision:
     """Return allow, deny or forbidden. With always-ask and nobody to ask, the answer is deny."""
-    if policy.forbids(arguments) is not None:
+    if forbidden_by(policy, arguments):
         return "forbidden"
     if mode == "allow-all":
         return "allow"
@@ -100,8 +40,12 @@ async def decide(
     return "allow" if ask is not None and await ask(call) else "deny"
 
 
-def _python_pattern(pattern: str) -> str:
-    """Turn the spellings of JavaScript that differ into Python's."""
-    pattern = _JS_NAMED_GROUP.sub("(?P<", pattern)
-    pattern = _JS_NAMED_REFERENCE.sub(r"(?P=\1)", pattern)
-    return pattern.replace("[^]", r"[\s\S]").replace(r"\/", "/")
+def forbidden_by(policy: CommandPolicy, arguments: Mapping[str, Any]) -> str:
+    """Return why the policy forbids the command in `arguments`, or an empty text."""
+    for name in _COMMANDS:
+        command = arguments.get(name)
+        if isinstance(command, str) and command:
+            verdict = policy.verdict(command)
+            if not verdict.allowed:
+                return verdict.reason
+    return ""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.foundation.errors import ExuviaError
 from core.models.interface import ToolCall
 
-from .approval import DENIED_BY_POLICY, DENIED_BY_USER, decide
+from .approval import DENIED_BY_POLICY, DENIED_BY_USER, decide, forbidden_by
 from .arguments import ArgumentsError, read_arguments
 from .conversation import INTERRUPTED, Decision
 from .outputs import bounded, redact, well_formed
@@ -38,7 +38,7 @@ class Execution:
         except ArgumentsError:
             return None
         spec = self._spec
-        return await decide(
+        decision = await decide(
             call,
             arguments,
             permission=tool.permission,
@@ -46,6 +46,9 @@ class Execution:
             policy=spec.command_policy,
             ask=spec.ask,
         )
+        if decision == "forbidden":
+            self._notice(forbidden_by(spec.command_policy, arguments))
+        return decision
 
     async def answer_all(
         self,

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.models.interface import ModelEntry, ModelRef, Provider, StopReason, ThinkingLevel, Usage
+from core.state.command_policy import CommandPolicy
 from core.state.paths import ProjectPaths
 from core.traces.writer import TraceWriter
 
-from .approval import ApprovalMode, Ask, CommandPolicy
+from .approval import ApprovalMode, Ask
 from .budgets import Budgets
 from .conversation import TurnStatus
 from .live import LiveText

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from core.agents.approval import ApprovalMode, Ask, CommandPolicy
+from core.agents.approval import ApprovalMode, Ask
 from core.agents.budgets import Budgets
 from core.agents.session import SessionSpec
 from core.agents.tool import BackgroundWork, Tool, ToolContext, ToolResult
@@ -29,6 +29,7 @@ from core.models.interface import (
     ToolSpec,
     Usage,
 )
+from core.state.command_policy import CommandPolicy
 from core.state.paths import ProjectPaths
 from core.traces.writer import TraceWriter
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.agents.approval import CommandPolicy, CommandRule
 from core.agents.budgets import Budgets
 from core.agents.session import Session
 from core.agents.tool import ToolResult
 from core.foundation.errors import ConflictError
 from core.models.interface import Finished, Item, Price, ProviderError, Text, TextDelta, Thinking, ToolCall, Usage
+from core.state.command_policy import CommandPolicy, command_rule
 
 from .scripted import Echo, Scripted, call, calls, kinds, make_spec, outputs, read_records, say
 
@@ -277,7 +277,7 @@ async def test_approval_modes(tmp_path: Path) -> None:
 
 
 async def test_the_command_policy_outranks_allow_all(tmp_path: Path) -> None:
-    policy = CommandPolicy.of([CommandRule("rm", r"(?:^|[;&|\s])rm\s+-(?:rf|fr)\b")])
+    policy = CommandPolicy(rules=(command_rule("rm", r"(?:^|[;&|\s])rm\s+-(?:rf|fr)\b"),))
     tool = Echo(name="exec_command", permission="rw")
     provider = Scripted(
         [
@@ -291,13 +291,14 @@ async def test_the_command_policy_outranks_allow_all(tmp_path: Path) -> None:
     assert "approval:forbidden" in kinds(tmp_path / "trace.jsonl")
 
 
-def test_a_rule_that_python_cannot_take_fails_closed() -> None:
-    policy = CommandPolicy.of([CommandRule("odd", r"\p{L}+["), CommandRule("off", "[", enabled=False)])
-    assert policy.broken == ("odd",)
-    assert policy.forbids({"cmd": "ls"}) == "odd"
-    assert policy.forbids({"file_path": "x"}) is None
-    named = CommandPolicy.of([CommandRule("js", r"(?<word>a)\k<word>\/[^]z")])
-    assert named.forbids({"cmd": "aa/\nz"}) == "js"
+async def test_a_rule_that_python_cannot_take_fails_closed_and_is_told(tmp_path: Path) -> None:
+    policy = CommandPolicy(rules=(command_rule("odd", r"\p{L}+["),))
+    tool = Echo(name="exec_command", permission="rw")
+    provider = Scripted([calls(call("c1", "exec_command", text="x", cmd="ls")), say("ok")])
+    session = Session(make_spec(tmp_path, provider, [tool], policy=policy))
+    await session.run("go")
+    assert outputs(provider.requests[1]) == ["Tool call denied by policy."]
+    assert any("'odd'" in notice for notice in session.notices)
 
 
 async def test_an_overlong_output_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:
