@@ -8,6 +8,7 @@ always strikes.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 
 from core.models.interface import ProviderError, Request, Text, ToolCall
@@ -24,6 +25,7 @@ class Faults:
     def __init__(self, options: RehearsalOptions) -> None:
         self._options = options
         self._drawn: Counter[tuple[str, int, str]] = Counter()
+        self._counting = threading.Lock()  # a served model is asked by several threads
 
     async def before(self, role: str, request: Request, seed: int) -> None:
         """Delay or fail the request where a fault is due. Raises ProviderError."""
@@ -63,8 +65,10 @@ class Faults:
         if rate <= 0:
             return False
         key = (fault, seed, cell)
-        self._drawn[key] += 1
-        return _due(rate, key, self._drawn[key])
+        with self._counting:
+            self._drawn[key] += 1
+            nth = self._drawn[key]
+        return _due(rate, key, nth)
 
 
 def _due(rate: float, key: tuple[str, int, str], nth: int) -> bool:

@@ -1,0 +1,281 @@
+"""The rehearsal Optimizer: follows the skill agent-optimization, one step from each known state.
+
+It reads the scoreboard, public statements and the traces of the weakest runs, and tries general lessons from a library
+that doesn't say which of them are good. It learns that as anybody does: by the scores. It reads no rubric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.models.interface import Request, Text
+from core.models.rehearsal import optimizer_texts as texts
+from core.models.rehearsal.choosing import Seen, choose, expectations, kind_of, supported
+from core.models.rehearsal.lesson_library import Lesson, lessons
+from core.models.rehearsal.transcript import Reply, Step, Transcript, call
+
+_PATIENCE = 4  # refusals of one call for one reason
+_REPAIRS = 2  # evaluations of one Candidate whose cells failed
+_TRACE_RECORDS = 40
+# Refusals that speak of the order of steps or of the ground, not of the lesson that was proposed.
+_NOT_THE_LESSON = frozenset({"candidate_pending", "no_reference", "over", "stopped", "not_now"})
+_HOPELESS = frozenset(
+    {"void", "changed_state", "harness_broken", "version_not_growing", "no_reference", "foreign_change", "blocked"}
+)
+_TOOLS = ("propose_candidate", "evaluate_candidate", "decide", "stop_run", "read_scoreboard", "read_trace")
+
+
+def reply(request: Request, seed: int) -> Reply:
+    """Return the Optimizer's next calls, or its report. `seed` varies the order in which lessons are tried."""
+    return _Turn(request, seed).reply()
+
+
+class _Turn:
+    """One reply in the making. Invariant: a function of the request and the seed; nothing outlives the turn."""
+
+    def __init__(self, request: Request, seed: int) -> None:
+        self._request = request
+        self._seed = seed
+        self._talk = Transcript.of(request)
+        self._state: Mapping[str, Any] = self._talk.state
+
+    def reply(self) -> Reply:
+        state = self._state
+        if not state:
+            return self._say("I look where the protocol stands.", "protocol_status", {})
+        phase = state.get("phase")
+        if phase == "report" or self._given_up():
+            return (Text("assistant", texts.report(self._talk)),)
+        last = self._talk.steps[-1] if self._talk.steps else None
+        if last is not None and last.refused in _HOPELESS:
+            return self._stop(str((last.answer or {}).get("reason", last.refused)))
+        if (refused := self._stuck()) is not None:
+            reason = str((refused.answer or {}).get("reason", ""))
+            return self._stop(f"{refused.name} was refused {_PATIENCE} times ({refused.refused}): {reason}")
+        if phase == "evaluate":
+            return self._say("I have the Candidate measured on every Case.", "evaluate_candidate", {})
+        if phase == "decide":
+            return self._decide()
+        if phase == "reference" or not isinstance(state.get("reference"), dict):
+            return self._stop("There is no complete evaluation of the agent's present version to start from.")
+        return self._propose()
+
+    # Replies ---------------------------------------------------------------------------------------------
+
+    def _say(self, text: str, *calls: Any) -> Reply:
+        """Return a word and the calls that follow it, given as name, arguments, name, arguments, ..."""
+        pairs = zip(calls[::2], calls[1::2], strict=True)
+        return (
+            Text("assistant", text + "\n"),
+            *(call(self._request, n, name, arguments) for n, (name, arguments) in enumerate(pairs)),
+        )
+
+    def _read(self, text: str, paths: list[str]) -> Reply:
+        return self._say(text, *(part for path in paths for part in ("read_file", {"file_path": path})))
+
+    def _stop(self, reason: str) -> Reply:
+        return self._say("I stop here.", "stop_run", {"reason": reason})
+
+    def _given_up(self) -> bool:
+        return sum(step.name == "stop_run" and step.output is not None for step in self._talk.steps) >= _PATIENCE
+
+    def _stuck(self) -> Step | None:
+        seen: dict[tuple[str, str], int] = {}
+        for step in self._talk.steps:
+            if step.ok and step.name in ("propose_candidate", "evaluate_candidate", "decide"):
+                seen = {}
+            elif step.name in _TOOLS and step.refused is not None and not self._tells_of_lesson(step):
+                key = (step.name, step.refused)
+                seen[key] = seen.get(key, 0) + 1
+                if seen[key] >= _PATIENCE:
+                    return step
+        return None
+
+    @staticmethod
+    def _tells_of_lesson(step: Step) -> bool:
+        return step.name == "propose_candidate" and step.refused not in _NOT_THE_LESSON
+
+    # Looking ---------------------------------------------------------------------------------------------
+
+    def _reference_cases(self) -> dict[str, list[Mapping[str, Any]]]:
+        reference = self._state.get("reference") or {}
+        return {str(case["case_id"]): list(case.get("runs") or []) for case in reference.get("cases") or []}
+
+    def _scores(self) -> dict[str, float]:
+        means = {
+            case: [float(run["score"]) for run in runs if isinstance(run.get("score"), int | float)]
+            for case, runs in self._reference_cases().items()
+        }
+        return {case: sum(runs) / len(runs) for case, runs in means.items() if runs}
+
+    def _statement_paths(self, case_id: str) -> list[str]:
+        """Return where a Case's statement may be read, the likelier place first."""
+        for entry in self._state.get("statements") or []:
+            if isinstance(entry, dict) and entry.get("case_id") == case_id and isinstance(entry.get("path"), str):
+                return [entry["path"]]
+        root = (self._state.get("paths") or {}).get("statements", "")
+        if isinstance(root, dict):
+            return [f"{root.get(case_id, '')}/README.md"]
+        return [f"{root}/{case_id}/README.md", f"{root}/{case_id}/statement/README.md"]
+
+    def _unread_statements(self) -> list[str]:
+        unread = []
+        for case in self._reference_cases():
+            paths = self._statement_paths(case)
+            if any(self._talk.file(path) is not None for path in paths):
+                continue
+            unread += [path for path in paths if not self._talk.asked(path)][:1]
+        return unread
+
+    def _statement(self, case_id: str) -> str:
+        texts_ = (self._talk.file(path) for path in self._statement_paths(case_id))
+        return next((text for text in texts_ if text is not None), "")
+
+    def _weakest_unread(self) -> str | None:
+        """Return the session of the Reference's weakest run, if its trace was not looked at yet."""
+        runs = [
+            (float(run["score"]), case, str(run["session_id"]))
+            for case, listed in self._reference_cases().items()
+            for run in listed
+            if isinstance(run.get("score"), int | float) and run.get("session_id")
+        ]
+        if not runs:
+            return None
+        session = min(runs, key=lambda run: run[:2])[2]
+        looked = {step.argument("session_id") for step in self._talk.of_tool("read_trace") if step.output is not None}
+        return None if session in looked else session
+
+    def _agents_md_path(self) -> str:
+        return f"{(self._state.get('paths') or {}).get('agent_state', '')}/AGENTS.md"
+
+    def _agents_md(self) -> str | None:
+        """Return AGENTS.md as read since the last decision, or None where it must be read (again)."""
+        path = self._agents_md_path()
+        for step in reversed(self._talk.steps):
+            if step.name == "decide" and step.ok:
+                return None
+            if step.name == "read_file" and step.argument("file_path") == path and step.output is not None:
+                return self._talk.file(path) or ""
+        return None
+
+    def _seen(self) -> Seen:
+        scores = self._scores()
+        symptoms = {"low-score"} if any(score < 60 for score in scores.values()) else set()
+        for step in self._talk.of_tool("read_trace"):
+            if texts.hit_turn_limit(step):
+                symptoms.add("turn-limit")
+        statements = {case: self._statement(case) for case in scores}
+        return Seen(scores, statements, {case: kind_of(text) for case, text in statements.items()}, frozenset(symptoms))
+
+    # Proposing and deciding ------------------------------------------------------------------------------
+
+    def _propose(self) -> Reply:
+        if not any(step.ok for step in self._talk.of_tool("read_scoreboard")):
+            tried = [step for step in self._talk.of_tool("read_scoreboard") if step.output is not None]
+            if len(tried) < _PATIENCE:
+                return self._say("I look at what was measured so far.", "read_scoreboard", {})
+        if unread := self._unread_statements():
+            return self._read("I read the public statements.", unread)
+        if (session := self._weakest_unread()) is not None:
+            arguments = {"session_id": session, "from": 0, "count": _TRACE_RECORDS}
+            return self._say("I look at what the agent did in its weakest run.", "read_trace", arguments)
+        current = self._agents_md()
+        if current is None:
+            return self._read("I read the agent's rules as they stand.", [self._agents_md_path()])
+        seen = self._seen()
+        state = self._state
+        history: list[Mapping[str, Any]] = [entry for entry in state.get("history") or [] if isinstance(entry, dict)]
+        lesson = choose(
+            [lesson for lesson in lessons() if not self._tried(lesson, history, current)],
+            seen,
+            kinds_tried={lesson.edit for lesson in lessons() if any(_is(lesson, entry) for entry in history)},
+            rounds_left=int(state.get("round_limit") or 1) - len([e for e in history if _counts(e)]),
+            seed=self._seed,
+        )
+        if lesson is None:
+            return self._stop("No admissible hypothesis is left that the evidence supports.")
+        return self._say(
+            texts.thought(lesson, seen),
+            "propose_candidate",
+            {
+                "hypothesis": lesson.hypothesis,
+                "prediction": {"overall": "higher", "cases": expectations(lesson, seen)},
+                "edits": [_edit(lesson, current, texts.why(lesson, seen))],
+            },
+        )
+
+    def _tried(self, lesson: Lesson, history: list[Mapping[str, Any]], agents_md: str) -> bool:
+        if lesson.edit == "agents_md" and lesson.body.strip() in agents_md:
+            return True
+        if any(_is(lesson, entry) and _counts(entry) for entry in history):
+            return True
+        if sum(_is(lesson, entry) for entry in history) > 1:  # could not be measured twice
+            return True
+        return any(
+            step.argument("hypothesis") == lesson.hypothesis and self._tells_of_lesson(step)
+            for step in self._talk.of_tool("propose_candidate")
+            if step.refused is not None
+        )
+
+    def _decide(self) -> Reply:
+        measured, failed, repairs = self._measured()
+        if failed and repairs < _REPAIRS:
+            repair = f"fresh Evaluators, attempt {repairs + 1}, for {len(failed)} failed cells"
+            return self._say("Cells failed; I have only those tried again.", "evaluate_candidate", {"repair": repair})
+        proposal = self._talk.done("propose_candidate")
+        predicted = ((proposal.arguments or {}).get("prediction") or {}) if proposal is not None else {}
+        expected = {
+            str(case["case_id"]): float(case["expected_score"])
+            for case in predicted.get("cases") or []
+            if isinstance(case, dict)
+        }
+        scores = self._scores()
+        held = supported(expected, measured, scores)
+        hypothesis = proposal.argument("hypothesis") if proposal is not None else ""
+        return self._say(
+            "I compare what I predicted with what was measured.",
+            "decide",
+            {
+                "supported": held,
+                "observed": texts.observed(expected, measured, scores),
+                "summary_title": texts.summary_title(hypothesis),
+                "summary": texts.summary(hypothesis, held),
+            },
+        )
+
+    def _measured(self) -> tuple[dict[str, float], list[Any], int]:
+        """Return what this Candidate's newest evaluation gave by Case, which cells failed, and how often it ran."""
+        newest: Mapping[str, Any] = {}
+        runs = 0
+        for step in self._talk.steps:
+            if step.name == "propose_candidate" and step.ok:
+                newest, runs = {}, 0
+            elif step.name == "evaluate_candidate" and step.answer is not None:
+                if step.ok or step.answer.get("failed"):
+                    newest, runs = step.answer, runs + 1
+                elif step.refused == "no_new_repair":
+                    runs += 1
+        source = newest or self._state.get("candidate") or {}
+        scores = {
+            str(case.get("case_id", case.get("case"))): float(case["score"])
+            for case in source.get("cases") or []
+            if isinstance(case, dict) and isinstance(case.get("score"), int | float)
+        }
+        failed = source.get("failed")
+        return scores, failed if isinstance(failed, list) else [], runs
+
+
+def _is(lesson: Lesson, entry: Mapping[str, Any]) -> bool:
+    return entry.get("hypothesis") == lesson.hypothesis
+
+
+def _counts(entry: Mapping[str, Any]) -> bool:
+    return entry.get("decision") in ("accepted", "rejected")
+
+
+def _edit(lesson: Lesson, agents_md: str, why: str) -> dict[str, Any]:
+    if lesson.edit == "config":
+        return {"path": lesson.path, "set": dict(lesson.settings), "why": why}
+    content = lesson.agents_md(agents_md) if lesson.edit == "agents_md" else lesson.body
+    return {"path": lesson.path, "content": content, "why": why}
