@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from core.foundation.errors import ConflictError, ExitCode, NotFoundError, UsageError
+from core.foundation.errors import ExitCode, NotFoundError, UsageError
 from core.skillrepo.document import SkillDocument, installed, read_skill, read_text
-from core.state.paths import AgentPaths
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 
 
@@ -97,26 +96,6 @@ def validate(path: Path, as_json: bool) -> int:
     return int(ExitCode.DONE if document.valid else ExitCode.FAILED)
 
 
-def _install(agent: AgentPaths, source: Path, *, replace: bool) -> str:
-    document = read_skill(source)
-    if not document.name or not document.description:
-        raise UsageError(f"{source} has no name or description.", hint=f"See: exuvia skill validate {source}")
-    links = [path.name for path in source.rglob("*") if path.is_symlink()]
-    if links:
-        raise UsageError(f"{source} holds links: {', '.join(links)}.", hint="Replace them by files.")
-    target = agent.skills / source.resolve().name
-    if target.exists() and not replace:
-        raise ConflictError(f"Agent {agent.id!r} has a skill {target.name!r}.", hint="Say --replace to replace it.")
-    incoming = target.with_name(f".incoming-{target.name}")
-    shutil.rmtree(incoming, ignore_errors=True)
-    incoming.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(source, incoming)
-    if target.exists():
-        shutil.rmtree(target)
-    incoming.rename(target)
-    return target.name
-
-
 @skill.command("install", epilog="Example:  exuvia skill install ./my-skill --agent data_helper")
 @click.argument("source", metavar="NAME|DIR")
 @click.option("--agent", "agent_id", metavar="AGENT", required=True, help="The agent that gets it.")
@@ -124,13 +103,21 @@ def _install(agent: AgentPaths, source: Path, *, replace: bool) -> str:
 @json_option
 @place_options
 def install(source: str, agent_id: str, replace: bool, as_json: bool, place: Place) -> None:
-    """Copy a built-in skill or a skill directory into an agent. The change is drift until a version holds it."""
-    directory = Path(source) if (Path(source) / "SKILL.md").is_file() else _named(_library(), source)
-    agent = place.agent(agent_id)
-    name = _install(agent, directory, replace=replace)
-    from core.state import audit
+    """Copy a built-in skill or a skill directory into an agent; the state before is kept first."""
+    from core.state import audit, snapshots
+    from core.state.skill_install import install_skill
 
-    audit.record(place.project, "install_skill", f"{agent_id}/{name}", {"replaced": replace}, actor="cli")
+    directory = Path(source).resolve() if (Path(source) / "SKILL.md").is_file() else _named(_library(), source)
+    document = read_skill(directory)
+    if not document.name or not document.description:
+        raise UsageError(f"{source} has no name or description.", hint=f"See: exuvia skill validate {source}")
+    agent = place.agent(agent_id)
+    name = directory.name
+    kept = snapshots.create(agent)
+    if replace and (agent.skills / name).is_dir():
+        shutil.rmtree(agent.skills / name)
+    install_skill(directory, agent.skills)
+    audit.record(place.project, "install_skill", f"{agent_id}/{name}", {"snapshot": kept.content_hash}, actor="cli")
     if as_json:
         print_json({"agent_id": agent_id, "installed": name})
     else:

@@ -1,0 +1,223 @@
+"""`exuvia snapshot` and `exuvia rollback`: every version of an agent, and the way back into each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from core.foundation.errors import RefusedError, UsageError
+from core.state.paths import AgentPaths
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+
+
+@click.command(
+    epilog="Examples:  exuvia rollback data_helper --version 2   |   exuvia rollback data_helper --undo",
+)
+@click.argument("agent_id", metavar="AGENT")
+@click.option("--version", "-v", type=click.IntRange(min=1), help="Go back to this version (else the one before).")
+@click.option("--undo", is_flag=True, help="Take the last rollback or import back.")
+@click.option("--with-memory", is_flag=True, help="Also restore memory and schedule.")
+@click.option("--stop", is_flag=True, help="Stop a live run of this agent first.")
+@json_option
+@place_options
+def rollback(
+    agent_id: str, version: int | None, undo: bool, with_memory: bool, stop: bool, as_json: bool, place: Place
+) -> None:
+    """Take AGENT back to an earlier version. What is there now is kept first; the vault always stays."""
+    from core.evolution import runs
+    from core.state import rollback as swaps
+
+    agent = place.agent(agent_id)
+    live = runs.live_run_of(place.project, agent_id)
+    if live is not None:
+        if not stop:
+            raise RefusedError(
+                f"Run {live} is at work on {agent_id}.", hint="Stop it first, or say --stop to do so now."
+            )
+        runs.stop(place.project, live)
+    result = (
+        swaps.undo(agent, "cli")
+        if undo
+        else swaps.roll_back(agent, version=version, actor="cli", with_memory=with_memory)
+    )
+    if as_json:
+        print_json(
+            {
+                "agent_id": agent_id,
+                "from_version": result.from_version,
+                "to_version": result.to_version,
+                "snapshot_of_before": str(result.snapshot_of_before.path),
+                "warnings": list(result.warnings),
+            }
+        )
+        return
+    say(f"{'Undone' if undo else 'Rolled back'}: {agent_id} v{result.from_version} -> v{result.to_version}")
+    say(f"The state before is kept in {result.snapshot_of_before.path}. Undo: exuvia rollback {agent_id} --undo")
+    for warning in result.warnings:
+        say(f"Note: {warning}")
+
+
+@click.group(epilog="Example:  exuvia snapshot list data_helper")
+def snapshot() -> None:
+    """Create, list, compare, export and import versions."""
+
+
+@snapshot.command("create", epilog="Example:  exuvia snapshot create data_helper")
+@click.argument("agent_id", metavar="AGENT")
+@json_option
+@place_options
+def create(agent_id: str, as_json: bool, place: Place) -> None:
+    """Keep the present state of AGENT; equal content is reused, other content of the same version is kept beside."""
+    from core.state import snapshots
+
+    kept = snapshots.create(place.agent(agent_id))
+    if as_json:
+        print_json(
+            {
+                "version": kept.version,
+                "path": str(kept.path),
+                "content_hash": kept.content_hash,
+                "reused": kept.reused,
+                "warning": kept.warning,
+            }
+        )
+        return
+    say(f"{'Already kept' if kept.reused else 'Kept'}: v{kept.version} in {kept.path}")
+    if kept.warning:
+        say(f"Note: {kept.warning}")
+
+
+@snapshot.command("list", epilog="Example:  exuvia snapshot list data_helper --json")
+@click.argument("agent_id", metavar="AGENT")
+@json_option
+@place_options
+def list_all(agent_id: str, as_json: bool, place: Place) -> None:
+    """List the versions of AGENT that are kept, and whether the present state is one of them."""
+    from core.state import snapshots
+
+    agent = place.agent(agent_id)
+    kept = snapshots.list_snapshots(agent)
+    present = snapshots.drift(agent)
+    if as_json:
+        print_json(
+            {
+                "agent_id": agent_id,
+                "current_version": snapshots.current_version(agent),
+                "drift": present.state,
+                "snapshots": [
+                    {
+                        "version": entry.version,
+                        "path": str(entry.path),
+                        "content_hash": entry.content_hash,
+                        "beside": entry.beside,
+                        "time": entry.time,
+                        "damage": entry.damage,
+                    }
+                    for entry in kept
+                ],
+            }
+        )
+        return
+    say(f"Present: v{snapshots.current_version(agent)} ({present.state})")
+    if not kept:
+        say(f"No version is kept yet. Keep this one: exuvia snapshot create {agent_id}")
+        return
+    print_table(
+        ("version", "content", "where", "time", "note"),
+        [
+            (
+                f"v{entry.version}",
+                entry.content_hash.removeprefix("sha256:")[:12] or None,
+                "beside" if entry.beside else "shared",
+                entry.time or None,
+                entry.damage or None,
+            )
+            for entry in kept
+        ],
+    )
+
+
+def _side(agent: AgentPaths, name: str) -> Path:
+    from core.state.snapshots import find
+
+    if name == "current":
+        return agent.state
+    number = name.removeprefix("v")
+    if not number.isdigit():
+        raise UsageError(f"{name!r} is no version.", hint="Use 'current' or a version such as 2 or v2.")
+    return find(agent, int(number)).path
+
+
+@snapshot.command("diff", epilog="Example:  exuvia snapshot diff data_helper v1 current")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B", default="current")
+@json_option
+@place_options
+def diff(agent_id: str, before: str, after: str, as_json: bool, place: Place) -> None:
+    """Compare two versions of AGENT; 'current' is the present state."""
+    from core.state.snapshots import diff as compare
+
+    agent = place.agent(agent_id)
+    files = compare(_side(agent, before), _side(agent, after))
+    if as_json:
+        print_json(
+            {
+                "files": [
+                    {
+                        "path": file.path,
+                        "status": file.status,
+                        "added": file.added,
+                        "removed": file.removed,
+                        "binary": file.binary,
+                        "diff": file.text,
+                    }
+                    for file in files
+                ]
+            }
+        )
+        return
+    if not files:
+        say("No difference.")
+    for file in files:
+        say(f"{file.status} {file.path}  +{file.added} -{file.removed}{'  (binary)' if file.binary else ''}")
+        if file.text:
+            say(file.text)
+
+
+@snapshot.command("export", epilog="Example:  exuvia snapshot export data_helper data_helper-v2.tar.gz --version 2")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("out", type=click.Path(path_type=Path), required=False)
+@click.option("--version", "-v", type=click.IntRange(min=1), help="A kept version (the present state by default).")
+@json_option
+@place_options
+def export(agent_id: str, out: Path | None, version: int | None, as_json: bool, place: Place) -> None:
+    """Write a version of AGENT as an archive that the shared format knows; never with the vault."""
+    from core.state import transfer
+
+    written = transfer.export(place.agent(agent_id), version, out or Path.cwd())
+    if as_json:
+        print_json({"path": str(written)})
+    else:
+        say(f"Wrote {written}")
+
+
+@snapshot.command("import", epilog="Example:  exuvia snapshot import data_helper data_helper-v2.tar.gz --confirm")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--confirm", is_flag=True, help="Also when its version is not higher than the present one.")
+@json_option
+@place_options
+def import_(agent_id: str, archive: Path, confirm: bool, as_json: bool, place: Place) -> None:
+    """Replace the state of AGENT by an archive's. What is there is kept first; a hostile archive is refused whole."""
+    from core.state import transfer
+
+    result = transfer.import_archive(place.agent(agent_id), archive, confirmed=confirm, actor="cli")
+    if as_json:
+        print_json(
+            {"from_version": result.from_version, "to_version": result.version, "warnings": list(result.warnings)}
+        )
+    else:
+        say(f"Imported: {agent_id} v{result.from_version} -> v{result.version}.")
+        say(f"Undo: exuvia rollback {agent_id} --undo")
