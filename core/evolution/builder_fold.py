@@ -92,7 +92,8 @@ def _dispatch(state: BuilderState, event: Event) -> BuilderState:
         state,
         version=event["version"],
         state_hash=event["state_hash"],
-        standards={**event["standards"], **state.standards},
+        # A standard counts from the first dispatch that has one; until then there is nothing to keep.
+        standards={**{case: h for case, h in event["standards"].items() if h is not None}, **state.standards},
         repairs=(*state.repairs, repair) if repair else state.repairs,
         # failed Cases are tried again now; what they failed with before is history
         failed={},
@@ -147,6 +148,7 @@ def _lowest_restored(state: BuilderState, event: Event) -> BuilderState:
         revision=event["revision"],
         current=pilot.i,
         hashes=pilot.hashes,
+        standards={case: h.standard for case, h in pilot.hashes.items() if h.standard is not None},
         scores={**state.scores, **pilot.scores},
         failed={},
         affected=frozenset(),

@@ -115,7 +115,7 @@ class BuilderState:
     predictions: Mapping[str, Prediction] = field(default_factory=dict)
     reviews: Mapping[str, Review] = field(default_factory=dict)
     freeze_reviews: Mapping[str, Review] = field(default_factory=dict)
-    standards: Mapping[str, str | None] = field(default_factory=dict)  # at each Case's first dispatch
+    standards: Mapping[str, str] = field(default_factory=dict)  # at each Case's first dispatch with one
     restated: tuple[Mapping[str, str], ...] = ()
     shared: Mapping[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     scores: Mapping[str, Score] = field(default_factory=dict)

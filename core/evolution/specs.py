@@ -1,0 +1,212 @@
+"""What the operator asks of a run, and where a run keeps its own files."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from core.foundation.clock import IDENTIFIER
+from core.foundation.errors import DamagedError, UsageError
+from core.models.interface import ModelRef
+from core.state.paths import AgentPaths, BenchmarkPaths, ProjectPaths
+
+Kind = Literal["build", "optimize", "try", "evaluate"]
+Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+REHEARSAL = ("rehearsal", "rehearsal-1")
+
+
+class Model(BaseModel):
+    """The pair that serves every role; never half (EVOLUTION 1.7 no. 24)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str = REHEARSAL[0]
+    model_id: str = REHEARSAL[1]
+
+    @property
+    def ref(self) -> ModelRef:
+        return ModelRef(self.provider, self.model_id)
+
+
+class RunBudgets(BaseModel):
+    """Limits of a whole run. Finished cells stay when one is reached; None means without that limit.
+
+    `wall_s` counts seconds of work, not of waiting for the operator. `cost_usd` and `tokens` hold against what is
+    known, a lower bound.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    wall_s: Annotated[float | None, Field(gt=0)] = None
+    tokens: Annotated[int | None, Field(gt=0)] = None
+    cost_usd: Annotated[float | None, Field(gt=0)] = None
+    role_turns: Annotated[int, Field(gt=0)] = 600  # requests of the Builder or Optimizer Session
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agent_id: str
+    benchmark_id: str
+    model: Model = Model()
+    seed: int = 7
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 2
+    allow_unisolated: bool = False
+    rehearsal: Mapping[str, Any] = Field(default_factory=dict)  # RehearsalOptions as JSON
+    budgets: RunBudgets = RunBudgets()
+
+
+class OptimizeSpec(_Spec):
+    """Improve an agent on a frozen benchmark: `runs` a Case, at most `rounds`, until `target_score`."""
+
+    kind: Literal["optimize"] = "optimize"
+    target_score: Score = 90.0
+    runs: Annotated[int, Field(ge=1, le=20)] = 2
+    rounds: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class BuildSpec(_Spec):
+    """Make a benchmark for an agent (and the agent first, where `requirement` is given and it does not exist).
+
+    `cases` bounds how many Cases the Builder plans. `detached_ask` says what a freeze that must be asked does where
+    no console waits: stay and poll, or end blocked with exit code 3.
+    """
+
+    kind: Literal["build"] = "build"
+    requirement: str | None = None
+    capability: Annotated[str, Field(min_length=1)]
+    baseline_score: Score = 45.0
+    pilots: Annotated[int, Field(ge=1, le=100)] = 4
+    cases: Annotated[int | None, Field(ge=1)] = None
+    library: str | None = None  # directory of Case material; the built-in one by default
+    approve: Literal["ask", "auto"] = "ask"
+    detached_ask: Literal["wait", "exit"] = "wait"
+    then_optimize: OptimizeSpec | None = None
+
+
+class TrySpec(_Spec):
+    """Measure the operator's own edit of the agent's state as a Candidate; keep it or roll it back."""
+
+    kind: Literal["try"] = "try"
+    runs: Annotated[int, Field(ge=1, le=20)] = 2
+    hypothesis: str = "The operator's edit improves the agent."
+
+
+class EvaluateSpec(_Spec):
+    """Measure the agent as it is. `append` puts the result on the scoreboard; else it is evidence of the run only."""
+
+    kind: Literal["evaluate"] = "evaluate"
+    runs: Annotated[int, Field(ge=1, le=20)] = 1
+    append: bool = True
+    summary: str = "Evaluation asked for by the operator."
+
+
+RunSpec = BuildSpec | OptimizeSpec | TrySpec | EvaluateSpec
+_ADAPTER: TypeAdapter[RunSpec] = TypeAdapter(Annotated[RunSpec, Field(discriminator="kind")])
+
+
+def parse_spec(document: object) -> RunSpec:
+    """Return the spec in a JSON document. Raises UsageError naming what is off."""
+    try:
+        return _ADAPTER.validate_python(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"The run's settings are not usable: {where}: {first['msg']}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaths:
+    """A run's directory, `<project>/.exuvia/runs/<run-id>/`."""
+
+    root: Path
+
+    @property
+    def id(self) -> str:
+        return self.root.name
+
+    @property
+    def project(self) -> ProjectPaths:
+        return ProjectPaths(self.root.parent.parent.parent)
+
+    @property
+    def spec(self) -> Path:
+        return self.root / "spec.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def heartbeat(self) -> Path:
+        """Touched each second by a living engine."""
+        return self.root / "heartbeat"
+
+    @property
+    def report(self) -> Path:
+        return self.root / "report.md"
+
+    @property
+    def items(self) -> Path:
+        """Per-item rubric results: for the operator, never for the Optimizer."""
+        return self.root / "items.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """What the engine's process wrote to its terminal, had it one."""
+        return self.root / "engine.log"
+
+    @property
+    def lowest(self) -> Path:
+        """Restorable copy of the lowest valid pilot's Cases."""
+        return self.root / "pilots" / "lowest"
+
+    @property
+    def frozen(self) -> Path:
+        return self.root / "frozen.json"
+
+    @property
+    def workspace(self) -> Path:
+        """The role's own scratch directory."""
+        return self.root / "workspace"
+
+    def candidate(self, version: int) -> Path:
+        """`candidates/v<version>/` with candidate.json, diff.patch and both states."""
+        return self.root / "candidates" / f"v{version}"
+
+
+def run_paths(project: ProjectPaths, run_id: str) -> RunPaths:
+    """Return the paths of a run, there or not. Raises UsageError where the id is none."""
+    if not IDENTIFIER.fullmatch(run_id):
+        raise UsageError(f"{run_id!r} is no run id.", hint="List the runs: exuvia runs list")
+    return RunPaths(project.runs / run_id)
+
+
+def new_run_id(kind: Kind) -> str:
+    """Return `<kind>-YYYYMMDD-HHMMSS-<4 hex>` in local time."""
+    return datetime.now().astimezone().strftime(f"{kind}-%Y%m%d-%H%M%S-") + secrets.token_hex(2)
+
+
+def read_spec(run: RunPaths) -> RunSpec:
+    """Return the spec that a run was started with. Raises DamagedError where it cannot be read."""
+    try:
+        return parse_spec(json.loads(run.spec.read_text(encoding="utf-8")))
+    except (OSError, ValueError, UsageError) as error:
+        raise DamagedError(f"The spec of run {run.id} cannot be read: {error}", hint="Start a new run.") from error
+
+
+def subject(run: RunPaths, spec: RunSpec) -> tuple[AgentPaths, BenchmarkPaths]:
+    """Return the agent and the benchmark that a run is about."""
+    agent = run.project.agent(spec.agent_id)
+    return agent, agent.benchmark(spec.benchmark_id)
