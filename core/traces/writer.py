@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from core.foundation.clock import now_ms
-from core.foundation.errors import ExuviaError
+from core.state.atomic import StorageError, file_system_of
 from core.traces.records import Record, encode
 from core.traces.shards import new_trace_path, next_shard_path
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TraceWriteError", "TraceWriter", "new_trace_path", "next_shard_path", "open_trace"]
 
 
-class TraceWriteError(ExuviaError):
+class TraceWriteError(StorageError):
     """A record did not reach the file whole."""
 
 
@@ -103,8 +103,10 @@ class TraceWriter:
             return False  # opened for writing only: a blank line too many is skipped by every reader
 
     def _failure(self, reason: str) -> TraceWriteError:
-        where = str(self.path) if self.path is not None else f"descriptor {self._fd}"
+        where = f"descriptor {self._fd}"
+        if self.path is not None:
+            where = f"{self.path} (file system {file_system_of(self.path)})"
         return TraceWriteError(
-            f"A trace record was not written to {where}: {reason}.",
-            hint="Free space on that file system, then resume; the record before it is whole.",
+            f"A trace record was not written whole to {where}: {reason}.",
+            hint="Free space on that file system, then resume; the records before it are whole.",
         )
