@@ -33,7 +33,7 @@ def findings_of(talk: Transcript) -> dict[str, list[Mapping[str, Any]]]:
 
 def is_format(text: str) -> bool:
     """Tell whether a shared text is a line of names and separators, not prose that gives something away."""
-    return len(_FORMAT.findall(text)) >= max(3, text.strip().count(" "))
+    return len(_FORMAT.findall(text)) >= max(2, text.strip().count(" "))
 
 
 def review(case_id: str, counted: Examined | None, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
