@@ -13,7 +13,7 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,26 +93,29 @@ class CheckedArchive:
 
     def read(self, name: str) -> bytes:
         """Return the content of one file. Raises KeyError where the archive has none of that name."""
-        for found, content in self._contents():
-            if found == name:
-                return b"".join(content)
-        raise KeyError(name)
+        return self.read_many({name})[name]
 
-    def extract_to(self, directory: Path) -> None:
+    def read_many(self, names: Collection[str]) -> dict[str, bytes]:
+        """Return the content of those of `names` that the archive has, in one pass."""
+        return {name: b"".join(content) for name, content in self._contents() if name in names}
+
+    def extract_to(self, directory: Path, *, without: Collection[str] = ()) -> None:
         """Make the new directory `directory` and put the state in it, synced. Raises StorageError.
 
-        Permissions lose set-id bits and what the umask takes; the owner can always read and write.
+        `without` names entries at the top of the state that are left out. Permissions lose set-id bits and what the
+        umask takes; the owner can always read and write.
         """
-        wanted = {member.name: member for member in self.members}
+        wanted = {member.name: member for member in self.members if member.name.split("/")[0] not in without}
         try:
             directory.mkdir()
             made = {directory}
-            for member in self.members:
+            for member in wanted.values():
                 if member.directory:
                     _make(directory / member.name, made)
             for name, content in self._contents():
-                _make((directory / name).parent, made)
-                _write(directory / name, wanted[name], content)
+                if name in wanted:
+                    _make((directory / name).parent, made)
+                    _write(directory / name, wanted[name], content)
             for place in made:
                 sync_directory(place)
         except OSError as error:

@@ -95,6 +95,11 @@ def irregular(directory: Path) -> list[str]:
     return [name for name, status in _walk(directory) if not stat.S_ISREG(status.st_mode)]
 
 
+def vaults(agent_state: Path) -> list[str]:
+    """Return the relative paths of the regular files that are vaults."""
+    return [name for name, status in _walk(agent_state) if stat.S_ISREG(status.st_mode) and is_vault(name)]
+
+
 def _walk(directory: Path, prefix: str = "") -> Iterator[tuple[str, os.stat_result]]:
     """Yield everything that is no directory, by name; links are reported, never followed."""
     with os.scandir(directory) as entries:
