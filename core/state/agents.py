@@ -113,13 +113,14 @@ def create_agent(
     description: str,
     agents_md: str,
     thinking_level: str = "medium",
+    max_turns: int | None = None,
     skills: Sequence[Path | str] = (),
     library: Path | None = None,
 ) -> AgentPaths:
     """Make a new agent at version 1 and return its paths (EVOLUTION 3.1 no. 5 to 8).
 
     Its base is the project's default agent's configuration, or ours; the requirement goes into AGENTS.md and never
-    into the system prompt. A skill is a directory, or a name in `library` (the program's own by default). It
+    into the system prompt. `max_turns` None keeps the base's. A skill is a directory, or a name in `library` (the program's own by default). It
     appears whole or not at all. Raises ConflictError where anything has that name, UsageError for bad values.
     """
     target = project.agent(agent_id)
@@ -130,12 +131,17 @@ def create_agent(
     taken = ConflictError(
         f"There is already something at {target.root}.", hint="Choose another id; an agent is never overwritten."
     )
+    if max_turns is not None and max_turns < -1:
+        raise UsageError(f"max_turns {max_turns} is no number of turns.", hint="Use -1 for the default, or 1 and more.")
     if target.root.exists():
         raise taken
     project.agents.mkdir(parents=True, exist_ok=True)
     staging = AgentPaths(project.agents / f".import-{short_id()}{short_id()[:4]}")
     try:
-        _fill(staging, _base_config(project), name, description, agents_md, thinking_level, skills, library)
+        values = {"name": name, "description": description, "version": 1, "model.thinking_level": thinking_level}
+        if max_turns is not None:
+            values["max_turns"] = max_turns
+        _fill(staging, edited(_base_config(project), values), agents_md, skills, library)
         try:
             staging.root.rename(target.root)  # fails on a directory that another creator has just put there
         except OSError as error:
@@ -155,16 +161,8 @@ def _base_config(project: ProjectPaths) -> str:
     return text
 
 
-def _fill(
-    agent: AgentPaths,
-    base: str,
-    name: str,
-    description: str,
-    agents_md: str,
-    thinking_level: str,
-    skills: Sequence[Path | str],
-    library: Path | None,
-) -> None:
+def _fill(agent: AgentPaths, config: str, agents_md: str, skills: Sequence[Path | str], library: Path | None) -> None:
+    parse_config(config, agent.id, agent.config)
     for directory in (agent.skills, agent.state / "memory", agent.state / "tools", agent.scratchpad):
         directory.mkdir(parents=True)
     for skill in skills:
@@ -173,8 +171,5 @@ def _fill(
         else:
             with library_skill(skill, library) as source:
                 install_skill(source, agent.skills)
-    agent.agents_md.write_text(agents_md if agents_md.endswith("\n") else agents_md + "\n", encoding="utf-8")
-    values = {"name": name, "description": description, "version": 1, "model.thinking_level": thinking_level}
-    config = edited(base, values)
-    parse_config(config, agent.id, agent.config)
+    atomic.write_text(agent.agents_md, agents_md if agents_md.endswith("\n") else agents_md + "\n")
     atomic.write_text(agent.config, config)  # last: its presence is what makes the directory an agent

@@ -23,7 +23,7 @@ from core.state.paths import (
 )
 from core.state.scoreboard import rendered
 
-OPERATOR_SKILLS = ("agent-initialization", "benchmark-design", "agent-evaluation", "agent-optimization")
+OPERATOR_SKILLS = ("agent-creation", "benchmark-design", "agent-evaluation", "agent-optimization")
 
 _EXAMPLE = "example-benchmark"
 _EXAMPLE_RUNTIME = ("example", "example-model", "medium")

@@ -7,11 +7,15 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from core.foundation.errors import ConflictError, NotFoundError, UsageError
 from core.foundation.visible import decode
 from core.state.paths import check_id
+
+# One skill under its newer and its older name; a library has either (EVOLUTION 3).
+_ALIASES = {"agent-initialization": "agent-creation", "agent-creation": "agent-initialization"}
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
@@ -23,26 +27,13 @@ def library_skill(name: str, library: Path | None = None) -> Iterator[Path]:
     Raises NotFoundError where there is none.
     """
     check_id("skill", name)
-    if library is not None:
-        yield _existing(library / name, name)
-        return
-    source = resources.files("skills") / name
-    if not source.is_dir():
-        raise _missing(name)
-    with resources.as_file(source) as directory:
-        yield _existing(directory, name)
-
-
-def _existing(directory: Path, name: str) -> Path:
-    if not (directory / "SKILL.md").is_file():
-        raise _missing(name)
-    return directory
-
-
-def _missing(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no skill {name!r} in the library.", hint="Give a directory with a SKILL.md instead."
-    )
+    root: Traversable = library if library is not None else resources.files("skills")
+    for candidate in (name, _ALIASES.get(name, name)):
+        if (root / candidate / "SKILL.md").is_file():
+            with resources.as_file(root / candidate) as directory:
+                yield directory
+            return
+    raise NotFoundError(f"There is no skill {name!r} in the library.", hint="Give a directory with a SKILL.md instead.")
 
 
 def install_skill(source: Path, skills: Path) -> Path:

@@ -215,12 +215,13 @@ def test_a_new_agent_is_whole(project: ProjectPaths, tmp_path: Path) -> None:
     agent = _new(
         project,
         thinking_level="high",
+        max_turns=8,
         skills=["from-library", _skill(tmp_path / "own", "from-path")],
         library=library,
     )
     config = read_agent(agent)
     assert (config.name, config.description, config.version) == ("Helper", "Helps: a lot", 1)
-    assert config.thinking_level == "high"
+    assert (config.thinking_level, config.max_turns) == ("high", 8)
     assert "You help." not in config.system_prompt
     assert agent.agents_md.read_text() == "You help.\n"
     assert sorted(path.name for path in agent.skills.iterdir()) == ["from-library", "from-path"]
@@ -259,7 +260,9 @@ def test_a_failed_creation_leaves_nothing(project: ProjectPaths, tmp_path: Path)
     assert list(project.agents.iterdir()) == []
 
 
-@pytest.mark.parametrize("values", [{"agents_md": " "}, {"name": ""}, {"thinking_level": "huge"}, {"agent_id": "a/b"}])
+@pytest.mark.parametrize(
+    "values", [{"agents_md": " "}, {"name": ""}, {"thinking_level": "huge"}, {"agent_id": "a/b"}, {"max_turns": -2}]
+)
 def test_bad_values_are_refused(project: ProjectPaths, values: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         _new(project, **values)

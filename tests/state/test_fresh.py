@@ -116,6 +116,21 @@ def test_the_operator_has_the_four_skills_and_is_made_once(project: ProjectPaths
     assert tree_hash(operator.root) == before
 
 
+def test_the_operator_takes_the_skills_that_come_with_the_program(project: ProjectPaths) -> None:
+    operator = ensure_operator(project)
+    assert sorted(path.name for path in operator.skills.iterdir()) == sorted(OPERATOR_SKILLS)
+    assert "__pycache__" not in {path.name for path in operator.skills.rglob("*")}
+
+
+def test_a_library_may_have_the_other_name_of_a_skill(project: ProjectPaths, tmp_path: Path) -> None:
+    library = _library(tmp_path / "library")
+    (library / "agent-creation").rename(library / "agent-initialization")
+    skill = library / "agent-initialization" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("agent-creation", "agent-initialization"))
+    operator = ensure_operator(project, library=library)
+    assert (operator.skills / "agent-initialization" / "SKILL.md").is_file()
+
+
 def test_without_its_skills_there_is_no_operator(project: ProjectPaths, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         ensure_operator(project, library=tmp_path)
