@@ -20,11 +20,7 @@ _HARNESS_TAGS = (
     "handoff_from",
     "model_switch_from",
 )
-_HARNESS_BLOCK = re.compile(
-    "|".join(rf"\[{tag}\].*?\[/{tag}\]|<{tag}>.*?</{tag}>" for tag in _HARNESS_TAGS)
-    + r"|\[goal\].*?^\[/goal\]|<goal>.*?^</goal>",
-    re.DOTALL | re.MULTILINE,
-)
+_OPENING = re.compile(rf"([\[<])({'|'.join((*_HARNESS_TAGS, 'goal'))})[\]>]")
 _STEERING = re.compile(r"\s*(?:\[user_steering\].*?\[/user_steering\]|<user_steering>.*?</user_steering>)", re.DOTALL)
 _STEERING_TAGS = re.compile(r"\[/?user_steering\]|</?user_steering>")
 _ATTACHMENT = re.compile(r"^\[attached (?:image|file): [^\n]*\]$", re.MULTILINE)
@@ -37,7 +33,7 @@ def is_steering(text: str) -> bool:
 
 def without_markers(text: str) -> str:
     """Return what the user wrote: harness blocks, steering tags and attachment lines removed."""
-    text = _HARNESS_BLOCK.sub(" ", text)
+    text = _without_blocks(text)
     if is_steering(text):
         text = _STEERING_TAGS.sub(" ", text)
     return _ATTACHMENT.sub(" ", text).strip()
@@ -52,3 +48,23 @@ def title_of(text: str) -> str:
     if line[TITLE_LENGTH] == " ":
         return cut
     return cut[: cut.rfind(" ")] if " " in cut else cut
+
+
+def _without_blocks(text: str) -> str:
+    """Return `text` without harness blocks; an unclosed one stays. One pass, whatever a prompt repeats."""
+    kept: list[str] = []
+    at = 0
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(text):
+        if opening.start() < at or opening[0] in unclosed:
+            continue
+        closing = f"[/{opening[2]}]" if opening[1] == "[" else f"</{opening[2]}>"
+        if opening[2] == "goal":
+            closing = "\n" + closing  # an objective may speak of the tag; only at a line's start it ends the block
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(opening[0])
+            continue
+        kept += (text[at : opening.start()], " ")
+        at = end + len(closing)
+    return "".join((*kept, text[at:]))
