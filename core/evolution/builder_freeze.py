@@ -25,11 +25,10 @@ from core.evolution.events import Event, EventName
 from core.evolution.freeze import approval_body, frozen_files, write_frozen
 from core.evolution.protocol_tool import NoArguments, RefuseError, protocol_tool, require
 from core.evolution.refusal import Refusal, listed
+from core.evolution.trials import append_once
 from core.state import approvals, snapshots
 from core.state.approvals import Approval, Decision
-from core.state.evaluation import Evaluation, RunScore, evaluation_of
-from core.state.paths import BenchmarkPaths
-from core.state.scoreboard import append_evaluation, read_scoreboard
+from core.state.evaluation import RunScore, evaluation_of
 
 POLL_S = 0.25
 
@@ -237,15 +236,3 @@ class FreezeDoors:
 
 def _run(score: Score) -> RunScore:
     return RunScore(score=score.score, cost=score.cost, duration_ms=score.duration_ms, session_id=score.session_id)
-
-
-def sessions_of(evaluation: Evaluation) -> set[str]:
-    """Return the Target sessions that an evaluation rests on: no two evaluations share one."""
-    return {run.session_id for case in evaluation.cases for run in case.runs}
-
-
-def append_once(benchmark: BenchmarkPaths, evaluation: Evaluation) -> None:
-    """Append an evaluation unless it stands on the scoreboard already (a crash came after the append)."""
-    present = read_scoreboard(benchmark.scoreboard).evaluations
-    if not any(e.version == evaluation.version and sessions_of(e) == sessions_of(evaluation) for e in present):
-        append_evaluation(benchmark, evaluation)

@@ -244,7 +244,7 @@ class BuilderDoors:
         event = done[0] if done else self._new_dispatch(arguments, call_id)
         requests = [CellRequest(**request) for request in event["requests"]]
         announce_child.set(context.announce_child)
-        await desk.run_cells(requests)
+        await desk.fill(requests)
         self._complete_pilot(event, call_id)
         self.keep_lowest(call_id)
         return self._outcome(event)

@@ -13,6 +13,7 @@ from core.evolution.events import Event, EventName, Journal
 from core.evolution.optimizer_rules import Present
 from core.evolution.refusal import Refusal
 from core.evolution.specs import RunPaths
+from core.foundation.errors import BlockedError
 from core.models.interface import ModelRef
 from core.state.agents import read_agent
 from core.state.evaluation import Runtime
@@ -85,6 +86,14 @@ class Desk:
             if event.get("tool") == tool:
                 return event, True
         return self.journal.append(EventName.INTENT, call_id=call_id, tool=tool, **fields), False
+
+    async def fill(self, cells: Sequence[CellRequest]) -> tuple[CellResult, ...]:
+        """Run cells. Where the model refuses every request, the run ends blocked and this does not return."""
+        try:
+            return await self.run_cells(cells)
+        except BlockedError as error:
+            await self.leave_blocked(f"{error} {error.hint}".strip())
+            raise
 
     def budget_refusal(self) -> Refusal | None:
         """Refuse to spend more where a budget of the run is used up; what is finished stays."""
