@@ -1,0 +1,251 @@
+"""`exuvia trace`: what happened in a Session, line by line and in numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from core.foundation.errors import NotFoundError
+from core.foundation.visible import visible_line
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from core.state.paths import AgentPaths
+    from core.traces.parsing import Gap, TraceRecord
+    from core.traces.project_sessions import ProjectSessions
+    from core.traces.tree import SessionNode
+
+_SUMMARY = 100  # characters of a record in a list
+
+
+@click.group(epilog="Example:  exuvia trace list --agent data_helper")
+def trace() -> None:
+    """List, show, analyse, export and import traces."""
+
+
+def _agent_of(place: Place, session_id: str) -> tuple[AgentPaths, ProjectSessions]:
+    from core.traces.project_sessions import ProjectSessions
+
+    sessions = ProjectSessions(place.project)
+    agent = sessions.agent_of(session_id)
+    if agent is None:
+        raise NotFoundError(f"There is no session {session_id!r} in {place.project.root}.", hint="exuvia trace list")
+    return agent, sessions
+
+
+@trace.command("list", epilog="Example:  exuvia trace list --agent data_helper --limit 20")
+@click.option("--agent", "agent_id", metavar="AGENT", help="Only this agent's sessions.")
+@click.option("--limit", type=click.IntRange(min=1), default=40, show_default=True, help="At most so many an agent.")
+@json_option
+@place_options
+def list_all(agent_id: str | None, limit: int, as_json: bool, place: Place) -> None:
+    """List sessions, newest first."""
+    from core.traces.listing import list_sessions
+
+    agents = [place.agent(agent_id)] if agent_id else [place.project.agent(name) for name in place.project.agent_ids()]
+    heads = [head for agent in agents for head in list_sessions(agent)[:limit]]
+    heads.sort(key=lambda head: head.session_id, reverse=True)
+    if as_json:
+        print_json(
+            {
+                "sessions": [
+                    {
+                        "session_id": head.session_id,
+                        "agent_id": head.agent_id,
+                        "title": head.title,
+                        "category": head.category,
+                        "provider": head.provider,
+                        "model_id": head.model_id,
+                        "first": head.first_ts,
+                        "workspace": head.workspace,
+                        "bytes": head.size,
+                    }
+                    for head in heads
+                ]
+            }
+        )
+    elif not heads:
+        say("No sessions yet.")
+    else:
+        print_table(
+            ("session", "agent", "kind", "model", "bytes", "title"),
+            [(h.session_id, h.agent_id, h.category, h.model_id, h.size, h.title) for h in heads],
+        )
+
+
+def _summary(record: TraceRecord) -> str:
+    """Return a record in one line of at most _SUMMARY characters."""
+    payload = record.payload
+    match record.kind:
+        case "text" | "thinking":
+            said = record.text("text") or record.text("thinking")
+            text = f"{payload.get('role', '')}: {said}"
+        case "tool_call":
+            text = f"{record.text('name')} {record.text('arguments')}"
+        case "tool_call_output":
+            text = f"-> {record.text('output')}"
+        case "request_end":
+            text = f"{record.text('status')} {record.text('error_message')}"
+        case "token_usage":
+            text = json.dumps(payload.get("request"))
+        case _:
+            rest = {key: value for key, value in payload.items() if key != "type"}
+            text = json.dumps(rest, ensure_ascii=False, default=str) if rest else ""
+    line = visible_line(" ".join(text[: 4 * _SUMMARY].split()))
+    return line if len(line) <= _SUMMARY else line[: _SUMMARY - 1] + "…"
+
+
+def _entry_facts(entry: TraceRecord | Gap) -> dict[str, Any]:
+    from core.traces.parsing import Gap
+
+    if isinstance(entry, Gap):
+        return {"line": entry.line, "gap": entry.reason, "bytes": [entry.start, entry.end]}
+    return {"line": entry.line, "timestamp": entry.timestamp, "type": entry.type, "payload": entry.payload}
+
+
+@trace.command("show", epilog="Example:  exuvia trace show SESSION --from 0 --count 50")
+@click.argument("session_id", metavar="SESSION")
+@click.option("--from", "start", type=click.IntRange(min=0), default=0, show_default=True, help="First entry.")
+@click.option("--count", type=click.IntRange(min=1), default=200, show_default=True, help="Number of entries.")
+@json_option
+@place_options
+def show(session_id: str, start: int, count: int, as_json: bool, place: Place) -> None:
+    """Show the entries of SESSION; what is no record is shown as a gap with its bytes."""
+    from core.traces.parsing import Gap
+    from core.traces.session_trace import SessionTrace
+
+    agent, _ = _agent_of(place, session_id)
+    with SessionTrace(agent, session_id) as session:
+        entries = session.window(start, count)
+        total = len(session)
+    if as_json:
+        print_json({"session_id": session_id, "total": total, "entries": [_entry_facts(entry) for entry in entries]})
+        return
+    for number, entry in enumerate(entries, start):
+        if isinstance(entry, Gap):
+            say(f"{number:>6}  gap: {entry.reason}, bytes {entry.start} to {entry.end}")
+        else:
+            say(f"{number:>6}  {entry.timestamp[11:23]:<12}  {entry.kind:<18}  {_summary(entry)}")
+    if start + len(entries) < total:
+        say(f"{total - start - len(entries)} more: --from {start + len(entries)}")
+
+
+def _prices(place: Place) -> dict[tuple[str, str], Any]:
+    from core.state.project import read_project
+
+    return {(model.ref.provider, model.ref.model_id): model.price for model in read_project(place.project).models}
+
+
+def _node_facts(node: SessionNode, prices: dict[tuple[str, str], Any]) -> dict[str, Any]:
+    from core.traces.cost import roll_up
+
+    cost = roll_up(node, prices)
+    return {
+        "session_id": node.session_id,
+        "agent_id": node.agent_id,
+        "role": node.role,
+        "missing": node.is_missing,
+        "tokens": node.tree_tokens.total,
+        "cost_known_usd": cost.known_usd,
+        "requests_of_unknown_cost": cost.unknown_requests,
+        "scores": [{"case_id": run.case_id, "run": run.run, "score": run.score} for run in node.scored],
+        "children": [_node_facts(child, prices) for child in node.children],
+    }
+
+
+@trace.command("tree", epilog="Example:  exuvia trace tree SESSION")
+@click.argument("session_id", metavar="SESSION")
+@json_option
+@place_options
+def tree(session_id: str, as_json: bool, place: Place) -> None:
+    """Show SESSION and all it started (Evaluators, Targets) with tokens and cost, children included."""
+    from core.traces.cost import roll_up
+    from core.traces.tree import build_tree
+
+    _, sessions = _agent_of(place, session_id)
+    root = build_tree(place.project, session_id, sessions)
+    prices = _prices(place)
+    if as_json:
+        print_json(_node_facts(root, prices))
+        return
+
+    def draw(node: SessionNode, depth: int) -> None:
+        cost = roll_up(node, prices)
+        known = f"${cost.known_usd:.4f}" if cost.known_usd or not cost.unknown_requests else ""
+        unknown = f"{cost.unknown_requests} requests of unknown cost" if cost.unknown_requests else ""
+        scores = " ".join(f"{run.case_id} run {run.run}: {run.score:g}" for run in node.scored)
+        money = ", ".join(part for part in (known, unknown) if part)
+        missing = "  (trace missing)" if node.is_missing else ""
+        say(f"{'  ' * depth}{node.role} {node.session_id}  {node.tree_tokens.total} tokens  {money}  {scores}{missing}")
+        for child in node.children:
+            draw(child, depth + 1)
+
+    draw(root, 0)
+
+
+@trace.command("analyze", epilog="Example:  exuvia trace analyze SESSION --json")
+@click.argument("session_id", metavar="SESSION")
+@json_option
+@place_options
+def analyze(session_id: str, as_json: bool, place: Place) -> None:
+    """Show SESSION in numbers: tasks, requests, tools, tokens, times."""
+    from core.traces.analysis import analyze as analyse
+    from core.traces.session_trace import SessionTrace
+
+    agent, _ = _agent_of(place, session_id)
+    with SessionTrace(agent, session_id) as session:
+        analysis = analyse(session.iter_records())
+    if as_json:
+        print_json(analysis.as_golden())
+        return
+    tokens = analysis.tokens
+    say(f"{analysis.records} records, {len(analysis.tasks)} tasks, {len(analysis.requests)} requests")
+    seconds = analysis.elapsed_ms / 1000
+    say(f"elapsed {seconds:.1f} s, reconnects {analysis.reconnects}, compactions {analysis.compactions}")
+    say(f"tokens: cached {tokens.cache_read}, input {tokens.cache_write}, output {tokens.output}, all {tokens.total}")
+    if analysis.unknown_requests:
+        say(f"{analysis.unknown_requests} requests did not say their tokens")
+    if analysis.aborted:
+        say(f"aborted: {analysis.aborted}")
+    if analysis.tools:
+        print_table(
+            ("tool", "decision", "ended", "task"),
+            [(tool.name, tool.decision, tool.stop_reason, tool.task) for tool in analysis.tools],
+        )
+
+
+@trace.command("export", epilog="Example:  exuvia trace export SESSION ./out")
+@click.argument("session_id", metavar="SESSION")
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@json_option
+@place_options
+def export(session_id: str, directory: Path, as_json: bool, place: Place) -> None:
+    """Write the raw files of SESSION into DIRECTORY."""
+    from core.traces.transfer import export_trace
+
+    agent, _ = _agent_of(place, session_id)
+    written = export_trace(agent, session_id, directory)
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+    else:
+        for path in written:
+            say(f"Wrote {path}")
+
+
+@trace.command("import", epilog="Example:  exuvia trace import ./session.jsonl --agent data_helper")
+@click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--agent", "agent_id", metavar="AGENT", required=True, help="The agent that gets it.")
+@json_option
+@place_options
+def import_(source: Path, agent_id: str, as_json: bool, place: Place) -> None:
+    """Add the trace in SOURCE to an agent; every line must parse, a session that is there is refused."""
+    from core.traces.transfer import import_trace
+
+    path = import_trace(place.agent(agent_id), source)
+    if as_json:
+        print_json({"path": str(path)})
+    else:
+        say(f"Imported {path}")
