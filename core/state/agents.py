@@ -120,8 +120,9 @@ def create_agent(
     """Make a new agent at version 1 and return its paths (EVOLUTION 3.1 no. 5 to 8).
 
     Its base is the project's default agent's configuration, or ours; the requirement goes into AGENTS.md and never
-    into the system prompt. `max_turns` None keeps the base's. A skill is a directory, or a name in `library` (the program's own by default). It
-    appears whole or not at all. Raises ConflictError where anything has that name, UsageError for bad values.
+    into the system prompt. `max_turns` None keeps the base's. A skill is a directory, or a name in `library` (the
+    program's own by default). The agent appears whole or not at all. Raises ConflictError where anything has that
+    name, UsageError for bad values.
     """
     target = project.agent(agent_id)
     if not name.strip() or not agents_md.strip():
