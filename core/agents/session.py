@@ -67,6 +67,7 @@ class Session:
         self._steering: list[str] = []
         self._work: asyncio.Task[None] | None = None
         self._interrupted = False
+        self._warned = False
         self._restarted: frozenset[str] = frozenset()
         self._active_s = 0.0
         self._failure: ProviderError | None = None
@@ -339,6 +340,10 @@ class Session:
     def _record_usage(self, usage: Usage | None) -> None:
         if usage is not None:
             self._record(records.token_usage(self.conversation.session_usage + usage, usage))
+            limit = self.spec.context_limit
+            if limit is not None and usage.total > limit and not self._warned:
+                self._warned = True
+                self._notice(f"the context has reached {usage.total} tokens of {limit}; it is not compacted here")
 
     def _meta(self) -> records.Record:
         spec = self.spec

@@ -26,7 +26,8 @@ class SessionSpec:
     `recall` may give the result of a call that an outside journal holds already, `remember` tells that journal of a
     new one before the trace gets it: so a call whose effect is journalled is never made twice, kill or no kill.
     `secrets` are values that no output may show. `archive` is where overlong outputs are kept whole; `wait` is
-    how the Session sleeps between attempts. `live` is a path, or a file opened before confinement.
+    how the Session sleeps between attempts. Beyond `context_limit` tokens of context it warns, once: it does not
+    compact. `live` is a path, or a file opened before confinement.
     """
 
     project: ProjectPaths
@@ -52,6 +53,7 @@ class SessionSpec:
     archive: Path | None = None
     max_tokens: int = 32_000
     request_timeout_s: float = 120.0
+    context_limit: int | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     notices: tuple[str, ...] = ()
     recall: Callable[[str], ToolResult | None] | None = None
