@@ -145,11 +145,8 @@ def test_the_same_seed_gives_the_same_calls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_clumsy_builder_completes_or_stops_with_a_reason(tmp_path: Path, seed: int) -> None:
-    engine, talk, _ = run(tmp_path, clumsy=True, seed=seed, nudges=40)
+    engine, _, _ = run(tmp_path, clumsy=True, seed=seed, nudges=40)
     assert engine.baseline is not None or engine.stopped
-    known = set(engine.tools())
-    stumbled = [name for name, arguments in talk.called if name not in known or arguments is None]
-    assert stumbled or engine.refusals or sum(type(m).__name__ == "Text" for m in talk.messages) > 1
 
 
 def test_most_clumsy_builders_complete(tmp_path: Path) -> None:
