@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from core.foundation.errors import BlockedError, ConflictError
 from core.foundation.visible import decode
 from core.state import fingerprint
-from core.state.atomic import publish_new, storage_error
-from core.state.pack import pack
+from core.state.atomic import LEFTOVER, publish_new, storage_error
+from core.state.pack import pack, require_regular
 from core.state.paths import AgentPaths
 from core.state.snapshot_index import CONFIG, Snapshot, list_snapshots, remember
 from core.state.versions import kept_dir, version_of
+
+_LEFTOVER_S = 3600.0
 
 
 def state_lock(agent: AgentPaths) -> Path:
@@ -34,6 +37,7 @@ def keep(agent: AgentPaths, *, everything: bool = False) -> Snapshot:
 def keep_directory(agent: AgentPaths, state: Path, *, everything: bool = False) -> Snapshot:
     """Keep a directory that is, or was a moment ago, the agent's state."""
     for _ in range(3):
+        require_regular(state)
         content, whole = _hashes(state)
         version = _version_in(state)
         for snapshot in list_snapshots(agent):
@@ -71,6 +75,7 @@ def _pack_new(agent: AgentPaths, state: Path, version: int, whole: str) -> Snaps
     temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _clear_leftovers(path.parent)
         archive = pack(state, temporary)
         if archive.whole_hash != whole:
             return None
@@ -83,6 +88,13 @@ def _pack_new(agent: AgentPaths, state: Path, version: int, whole: str) -> Snaps
         temporary.unlink(missing_ok=True)
     snapshot = remember(agent, path, archive, version, beside=beside)
     return replace(snapshot, warning=_warning(snapshot)) if beside else snapshot
+
+
+def _clear_leftovers(directory: Path) -> None:
+    """Remove what killed packers left; a young one may belong to another program that is at work."""
+    for entry in directory.iterdir():
+        if LEFTOVER.match(entry.name) and time.time() - entry.lstat().st_mtime > _LEFTOVER_S:
+            entry.unlink(missing_ok=True)
 
 
 def _warning(snapshot: Snapshot) -> str:

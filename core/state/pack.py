@@ -22,7 +22,7 @@ def pack(agent_state: Path, out: Path) -> CheckedArchive:
     Raises BlockedError where the state holds what a snapshot can't (symlinks, names that collide ...), or
     StorageError; `out` is then the caller's to remove.
     """
-    _refuse(fingerprint.irregular(agent_state), "neither file nor directory")
+    require_regular(agent_state)
     try:
         descriptor = os.open(out, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         with os.fdopen(descriptor, "wb") as file:
@@ -43,6 +43,11 @@ def pack(agent_state: Path, out: Path) -> CheckedArchive:
             f"a snapshot of {visible_line(str(agent_state))} could not be imported again: {error}",
             hint="rename or remove what is named; then try again",
         ) from error
+
+
+def require_regular(agent_state: Path) -> None:
+    """Raise BlockedError where the state holds a symlink or anything else that is neither file nor directory."""
+    _refuse(fingerprint.irregular(agent_state), "neither file nor directory")
 
 
 def _add_directory(tar: tarfile.TarFile, directory: Path, prefix: str) -> None:

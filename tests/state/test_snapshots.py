@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from core.foundation.errors import BlockedError, DamagedError, NotFoundError
 from core.state import fingerprint, ledger, snapshots
 from core.state.locks import LockedError, held
 from core.state.paths import AgentPaths, ProjectPaths
-from core.state.rollback import default_target
+from core.state.rollback import default_target, roll_back
 from tests.state.agent_home import make_agent, set_version, write_scoreboard
 from tests.state.test_records import candidate
 
@@ -87,7 +88,7 @@ def test_a_symlink_blocks_and_leaves_no_trace(agent: AgentPaths) -> None:
     (agent.state / "skills/out").symlink_to("/etc")
     with pytest.raises(BlockedError, match="skills/out"):
         snapshots.create(agent)
-    assert names(agent.snapshots) == []
+    assert not agent.snapshots.exists()
     assert snapshots.list_snapshots(agent) == ()
 
 
@@ -253,9 +254,23 @@ def test_export_leaves_out_a_vault_that_someone_packed(agent: AgentPaths, tmp_pa
     assert snapshots.diff(written, agent.state, with_memory=True) == ()
 
 
-def test_our_snapshots_of_the_fixture_agent_equal_its_own(tmp_path: Path) -> None:
-    """The existing system's v2 and ours of the same state hold the same."""
+def test_what_a_kill_left_half_packed_is_cleared_away_in_time(agent: AgentPaths) -> None:
+    agent.snapshots.mkdir()
+    old, young = agent.snapshots / ".tmp-0123abcd", agent.snapshots / ".tmp-89abcdef"
+    for path in (old, young):
+        path.write_text("half")
+    os.utime(old, (1, 1))
+    snapshots.create(agent)
+    assert names(agent.snapshots) == [".tmp-89abcdef", "v1.tar.gz"]
+
+
+def test_snapshots_of_the_existing_system_count_and_come_back(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "penguin-state/default_project", tmp_path / "p")
     agent = ProjectPaths(tmp_path / "p").agent("csv_helper")
     assert [s.version for s in snapshots.list_snapshots(agent) if not s.damage] == [1, 2]
     assert snapshots.next_version(agent) == 3
+    for version in (1, 2):
+        if snapshots.drift(agent).state != "same" or snapshots.current_version(agent) != version:
+            roll_back(agent, version=version, actor="test")
+        assert snapshots.drift(agent).state == "same"
+        assert snapshots.create(agent).path == agent.snapshots / f"v{version}.tar.gz"
