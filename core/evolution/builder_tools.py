@@ -43,7 +43,7 @@ from core.evolution.events import Event, EventName
 from core.evolution.protocol_tool import NoArguments, protocol_tool, require
 from core.evolution.verdict import missed
 from core.state import atomic
-from core.state.agents import create_agent, edit_config
+from core.state.agents import create_agent
 from core.state.benchmark import write_benchmark_config
 from core.state.evaluation import mean_score
 
@@ -109,9 +109,9 @@ class BuilderDoors:
                     description=arguments.description,
                     agents_md=arguments.agents_md,
                     thinking_level=arguments.thinking_level or "medium",
+                    max_turns=AGENT_TURNS,
                     skills=arguments.skills,
                 )
-            edit_config(agent, {"max_turns": AGENT_TURNS})
             self.desk.journal.append(
                 EventName.AGENT, call_id=call_id, agent_id=agent.id, created=True, version=self.desk.present().version
             )
@@ -286,8 +286,16 @@ class BuilderDoors:
         for case_id in state.measured:
             score = state.scores[case_id]
             if case_id not in state.affected and case_id not in ran | reused:
-                request = CellRequest(score.cell, case_id, 1, score.version, "pilot", event["pilot"])
-                journal.append(EventName.CELL, call_id=call_id, **request.fields(), state="reused", score=score.score)
+                cell_id = pilot_cell(event["pilot"], event["revision"], case_id)
+                request = CellRequest(cell_id, case_id, 1, score.version, "pilot", event["pilot"])
+                facts = {
+                    "score": score.score,
+                    "cost": score.cost,
+                    "duration_ms": score.duration_ms,
+                    "session_id": score.session_id,
+                    "evaluator_session_id": score.evaluator_session_id,
+                }
+                journal.append(EventName.CELL, call_id=call_id, **request.fields(), state="reused", **facts)
         scores = {case_id: state.scores[case_id].score for case_id in state.measured}
         rows: list[dict[str, Any]] = []
         for case_id in state.measured:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from core.evolution.edits import CONFIG, Edit, EditSummary, summarize, unified
 from core.foundation.errors import ConflictError
-from core.state import atomic
+from core.state import atomic, snapshots
 from core.state.config_edit import edited
 from core.state.fingerprint import counts, file_hashes, irregular, state_hash, versioned
+from core.state.locks import held
 from core.state.paths import AgentPaths
 
 
@@ -143,6 +144,11 @@ def take_back(agent: AgentPaths, staged: Staged) -> None:
 
 
 def _move(agent: AgentPaths, *, source: Path, target: Path, wanted: str) -> None:
+    with held(snapshots.state_lock(agent)):
+        _move_locked(agent, source, target, wanted)
+
+
+def _move_locked(agent: AgentPaths, source: Path, target: Path, wanted: str) -> None:
     old, new = versioned(file_hashes(source)), versioned(file_hashes(target))
     now = versioned(file_hashes(agent.state))
     foreign = sorted(name for name in {*now, *old, *new} if now.get(name) not in {old.get(name), new.get(name)})

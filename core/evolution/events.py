@@ -54,7 +54,8 @@ class EventName(StrEnum):
     RESTORED = "restored"  # version, state_hash
     HELDOUT = "heldout"  # stage, version, score, cells
     TOOL_RESULT = "tool_result"  # call_id, output
-    NUDGE = "nudge"  # session_id, count, text
+    NUDGE = "nudge"  # session_id, turn, text
+    SPENT = "spent"  # usd, unknown_requests, tokens
     STOP_REQUESTED = "stop_requested"  # reason
     STOPPED = "stopped"  # actor
     BLOCKED = "blocked"  # reason

@@ -1,0 +1,287 @@
+"""What anyone may know of a run: an immutable view, folded from its journal. The console and `runs show` read this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from core.evolution.events import Event, EventName, fold
+from core.evolution.specs import Kind
+
+RunState = Literal["running", "waiting", "blocked", "failed", "finished", "dead", "stopped"]
+ENDED: frozenset[str] = frozenset({"blocked", "failed", "finished", "stopped"})
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """A cell as it stands. `score` is None until it is scored: a failed cell has none. `cost` None is unknown."""
+
+    cell: str
+    case_id: str
+    run: int
+    version: int
+    stage: str
+    index: int
+    state: str
+    score: float | None = None
+    cost: float | None = None
+    reported_cost: float | None = None
+    duration_ms: int | None = None
+    session_id: str | None = None
+    evaluator_session_id: str | None = None
+    failure_code: str | None = None
+    reason: str = ""
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A Session of the run: which role it plays, whose it is, and for which cell."""
+
+    role: str
+    session_id: str
+    agent_id: str
+    cell: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundView:
+    """A Candidate: `decision` is None while it is open."""
+
+    round: int
+    version: int
+    edits: tuple[Mapping[str, Any], ...]
+    hypothesis: str
+    prediction: Mapping[str, Any]
+    proposer: str = "optimizer"
+    decision: str | None = None
+    score: float | None = None
+    reference_score: float | None = None
+    supported: bool | None = None
+    prediction_held: bool | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutView:
+    """A measurement of the held-out Cases: `stage` is baseline or final."""
+
+    stage: str
+    version: int
+    score: float | None
+    cases: Mapping[str, float]
+    runs: int
+    reused_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpentView:
+    """What the run's sessions cost as far as it is known."""
+
+    usd: float = 0.0
+    unknown_requests: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run. `state` says what it is doing; `reason` why it is blocked or failed; times are UTC."""
+
+    run_id: str
+    kind: Kind
+    state: RunState
+    agent_id: str
+    benchmark_id: str
+    phase: str = ""
+    phase_detail: str = ""
+    pid: int | None = None
+    started: str = ""
+    updated: str = ""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    cells: tuple[CellView, ...] = ()
+    sessions: tuple[SessionView, ...] = ()
+    contract: Mapping[str, Any] = field(default_factory=dict)
+    pilots: tuple[Mapping[str, Any], ...] = ()
+    lowest_pilot: int | None = None
+    frozen_pilot: int | None = None
+    approval_id: str | None = None
+    approvals: tuple[Mapping[str, Any], ...] = ()
+    baseline: Mapping[str, Any] | None = None
+    reference: Mapping[str, Any] | None = None
+    rounds: tuple[RoundView, ...] = ()
+    heldout: tuple[HeldOutView, ...] = ()
+    spent: SpentView = SpentView()
+    reason: str = ""
+    result: Mapping[str, Any] | None = None
+    damaged_lines: int = 0
+
+    def sessions_of(self, role: str) -> tuple[SessionView, ...]:
+        """Return the run's Sessions that play `role`, in order of appearance."""
+        return tuple(session for session in self.sessions if session.role == role)
+
+    @property
+    def cost_known(self) -> float:
+        """USD of the cells whose cost is known."""
+        return sum(cell.cost for cell in self.cells if cell.cost is not None and cell.state == "scored")
+
+    @property
+    def cost_unknown(self) -> int:
+        """Number of scored cells whose cost is not known: unknown is not zero."""
+        return sum(1 for cell in self.cells if cell.cost is None and cell.state == "scored")
+
+
+def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, alive: bool) -> RunView:
+    """Return the view of a run. `alive` tells whether its engine lives; a silent dead one is "dead"."""
+    initial = RunView(
+        run_id,
+        spec.get("kind", "build"),
+        "running",
+        str(spec.get("agent_id", "")),
+        str(spec.get("benchmark_id", "")),
+        spec=spec,
+    )
+    view = fold(_apply, initial, events)
+    if not alive and view.state not in ENDED:
+        return replace(view, state="dead")
+    if alive and view.state == "running" and view.approval_id is not None:
+        return replace(view, state="waiting")
+    return view
+
+
+def _apply(view: RunView, event: Event) -> RunView:
+    view = replace(view, updated=event["time"])
+    change = _CHANGES.get(event["event"])
+    return change(view, event) if change else view
+
+
+def _started(view: RunView, event: Event) -> RunView:
+    return replace(view, pid=event["pid"], started=view.started or event["time"], state="running", reason="")
+
+
+def _cell(view: RunView, event: Event) -> RunView:
+    old = next((cell for cell in view.cells if cell.cell == event["cell"]), None)
+    base = old or CellView(
+        event["cell"], event["case_id"], event["run"], event["version"], event["stage"], event["index"], "queued"
+    )
+    told = {
+        name: event[name]
+        for name in (
+            "score",
+            "cost",
+            "reported_cost",
+            "duration_ms",
+            "session_id",
+            "evaluator_session_id",
+            "failure_code",
+            "reason",
+            "attempt",
+        )
+        if event.get(name) is not None
+    }
+    if event["state"] in {"running", "scored"}:
+        told = {"failure_code": None, "reason": "", **told}
+    cell = replace(base, state=event["state"], **told)
+    if old is None:
+        return replace(view, cells=(*view.cells, cell))
+    return replace(view, cells=tuple(cell if c is old else c for c in view.cells))
+
+
+def _session(view: RunView, event: Event) -> RunView:
+    if any(session.session_id == event["session_id"] for session in view.sessions):
+        return view
+    agent_id = event.get("agent_id") or view.agent_id
+    session = SessionView(event["role"], event["session_id"], agent_id, event.get("cell"))
+    return replace(view, sessions=(*view.sessions, session))
+
+
+def _target(view: RunView, event: Event) -> RunView:
+    view = _session(view, {**event, "role": "target", "agent_id": view.agent_id})
+    cells = tuple(
+        replace(cell, session_id=event["session_id"]) if cell.cell == event["cell"] else cell for cell in view.cells
+    )
+    return replace(view, cells=cells)
+
+
+def _pilot(view: RunView, event: Event) -> RunView:
+    row = {key: value for key, value in event.items() if key not in {"time", "event", "call_id"}}
+    others = tuple(pilot for pilot in view.pilots if pilot["i"] != row["i"])
+    return replace(view, pilots=tuple(sorted((*others, row), key=lambda pilot: int(pilot["i"]))))
+
+
+def _frozen(view: RunView, event: Event) -> RunView:
+    pilots = tuple({**pilot, "frozen": pilot["i"] == event["pilot"]} for pilot in view.pilots)
+    return replace(view, frozen_pilot=event["pilot"], pilots=pilots)
+
+
+def _decided(view: RunView, event: Event) -> RunView:
+    return replace(view, approval_id=None, approvals=(*view.approvals, event))
+
+
+def _candidate(view: RunView, event: Event) -> RunView:
+    entry = RoundView(
+        event["round"],
+        event["version"],
+        tuple(event["edits"]),
+        event["hypothesis"],
+        event["prediction"],
+        event.get("proposer", "optimizer"),
+    )
+    return replace(view, rounds=(*view.rounds, entry))
+
+
+def _evaluated(view: RunView, event: Event) -> RunView:
+    return _round(view, event["version"], score=event["score"])
+
+
+def _decision(view: RunView, event: Event) -> RunView:
+    told = ("decision", "score", "reference_score", "supported", "prediction_held", "note")
+    return _round(view, event["version"], **{key: event.get(key) for key in told})
+
+
+def _round(view: RunView, version: int, **changes: Any) -> RunView:
+    rounds = tuple(replace(entry, **changes) if entry.version == version else entry for entry in view.rounds)
+    return replace(view, rounds=rounds)
+
+
+def _heldout(view: RunView, event: Event) -> RunView:
+    entry = HeldOutView(
+        event["stage"],
+        event["version"],
+        event["score"],
+        event.get("cases", {}),
+        event.get("runs", 1),
+        event.get("reused_from"),
+    )
+    return replace(view, heldout=(*view.heldout, entry))
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return {key: value for key, value in event.items() if key not in {"time", "event", "call_id"}}
+
+
+_CHANGES: Mapping[str, Any] = {
+    EventName.RUN_STARTED: _started,
+    EventName.RUN_RESUMED: _started,
+    EventName.PHASE: lambda view, e: replace(view, phase=e["phase"], phase_detail=e.get("detail") or ""),
+    EventName.SESSION: _session,
+    EventName.CELL: _cell,
+    EventName.TARGET_STARTED: _target,
+    EventName.CONTRACT: lambda view, e: replace(view, contract=_told(e)),
+    EventName.PILOT: _pilot,
+    EventName.LOWEST: lambda view, e: replace(view, lowest_pilot=e["pilot"]),
+    EventName.APPROVAL_REQUESTED: lambda view, e: replace(view, approval_id=e["approval_id"]),
+    EventName.APPROVAL_DECIDED: _decided,
+    EventName.FROZEN: _frozen,
+    EventName.BASELINE: lambda view, e: replace(view, baseline=_told(e)),
+    EventName.REFERENCE: lambda view, e: replace(view, reference=_told(e)),
+    EventName.CANDIDATE: _candidate,
+    EventName.EVALUATED: _evaluated,
+    EventName.DECISION: _decision,
+    EventName.HELDOUT: _heldout,
+    EventName.SPENT: lambda view, e: replace(view, spent=SpentView(e["usd"], e["unknown_requests"], e["tokens"])),
+    EventName.BLOCKED: lambda view, e: replace(view, state="blocked", reason=e["reason"]),
+    EventName.FAILED: lambda view, e: replace(view, state="failed", reason=e["reason"]),
+    EventName.STOPPED: lambda view, e: replace(view, state="stopped", reason=e.get("reason") or "stopped"),
+    EventName.FINISHED: lambda view, e: replace(view, state="finished", result=e["result"]),
+}

@@ -1,0 +1,229 @@
+"""Starting, watching, stopping and resuming runs. Each is a process of its own that outlives whoever started it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+from core.agents.isolation import processes
+from core.evolution.events import EventName, Journal, read_journal
+from core.evolution.orphans import clean_orphans
+from core.evolution.run_view import ENDED, RunView, fold_view
+from core.evolution.specs import (
+    BuildSpec,
+    EvaluateSpec,
+    OptimizeSpec,
+    RunPaths,
+    RunSpec,
+    TrySpec,
+    new_run_id,
+    read_spec,
+    run_paths,
+)
+from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
+from core.state import atomic
+from core.state.paths import AgentPaths, ProjectPaths, check_id
+
+__all__ = [
+    "BuildSpec",
+    "EvaluateSpec",
+    "OptimizeSpec",
+    "RunSpec",
+    "TrySpec",
+    "exit_of",
+    "follow",
+    "list_runs",
+    "live_run",
+    "read_run",
+    "resume",
+    "start",
+    "stop",
+    "wait",
+]
+
+STOP_GRACE_S = 8.0
+_FOLLOW_S = 0.2
+
+
+def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None) -> str:
+    """Start a run and return its id. Raises UsageError where the spec cannot lead anywhere.
+
+    The run's process is in a session of its own: closing the terminal or the console does not reach it.
+    """
+    _check(project, spec)
+    run = run_paths(project, run_id or new_run_id(spec.kind))
+    if run.root.exists():
+        raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
+    run.root.mkdir(parents=True)
+    atomic.write_text(run.spec, json.dumps(spec.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n")
+    _launch(run)
+    return run.id
+
+
+def resume(project: ProjectPaths, run_id: str) -> str:
+    """Go on with a run that is blocked, stopped, failed or dead; finished cells stay. Returns its id.
+
+    Raises ConflictError where it runs, UsageError where there is nothing to go on with.
+    """
+    run = _existing(project, run_id)
+    view = read_run(project, run_id)
+    if is_alive(run):
+        raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
+    if view.state == "finished":
+        raise UsageError(f"Run {run_id} is finished; there is nothing to resume.", hint="Look at its report.")
+    _launch(run)
+    return run_id
+
+
+def stop(project: ProjectPaths, run_id: str, *, actor: str = "operator", grace_s: float = STOP_GRACE_S) -> RunView:
+    """Stop a run: TERM, then KILL of everything it started. What is finished stays. Returns the view afterwards."""
+    run = _existing(project, run_id)
+    who = processes.recorded(_pid_file(run))
+    if who is not None:
+        # The engine first and alone: it ends its Targets itself and journals why.
+        _signal(int(who.partition(":")[0]), signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
+        while processes.is_alive(who) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        processes.kill_tree(who, grace_s=0.5)
+    journal = Journal(run.journal)
+    clean_orphans(journal.events)
+    if read_run(project, run_id).state not in ENDED:
+        journal.append(EventName.STOPPED, actor=actor, reason=f"stopped by {actor}")
+    return read_run(project, run_id)
+
+
+def list_runs(project: ProjectPaths) -> tuple[RunView, ...]:
+    """Return every readable run of the project, newest first."""
+    found: list[RunView] = []
+    try:
+        names = sorted((entry.name for entry in os.scandir(project.runs) if entry.is_dir()), key=_by_time, reverse=True)
+    except FileNotFoundError:
+        return ()
+    for name in names:
+        try:
+            found.append(read_run(project, name))
+        except (UsageError, DamagedError):
+            continue  # not a run of ours; `runs show` says what is wrong with it
+    return tuple(found)
+
+
+def _by_time(name: str) -> str:
+    return name.partition("-")[2] + name
+
+
+def read_run(project: ProjectPaths, run_id: str) -> RunView:
+    """Return the view of a run. Raises NotFoundError, or DamagedError where its spec is unreadable."""
+    run = _existing(project, run_id)
+    spec = read_spec(run).model_dump(mode="json")
+    events, damaged = read_journal(run.journal)
+    view = fold_view(run.id, spec, events, alive=is_alive(run))
+    return replace(view, damaged_lines=len(damaged))
+
+
+async def follow(project: ProjectPaths, run_id: str) -> AsyncIterator[RunView]:
+    """Yield the run's view whenever it changes, until it has ended."""
+    run, seen, last = _existing(project, run_id), -1, ""
+    while True:
+        size = run.journal.stat().st_size if run.journal.exists() else 0
+        view = read_run(project, run_id) if size != seen or not is_alive(run) else None
+        if view is not None and (size != seen or view.state != last):
+            seen, last = size, view.state
+            yield view
+        if view is not None and view.state in ENDED | {"dead"} and not is_alive(run):
+            return
+        await asyncio.sleep(_FOLLOW_S)
+
+
+async def wait(project: ProjectPaths, run_id: str, *, timeout_s: float | None = None) -> RunView:
+    """Return the run's view once it has ended. Raises TimeoutError."""
+    async with asyncio.timeout(timeout_s):
+        async for _ in follow(project, run_id):
+            pass
+    return read_run(project, run_id)
+
+
+def exit_of(view: RunView) -> int:
+    """Return the exit code that a run's end stands for: 0 done, 1 failed, 3 blocked, 130 stopped."""
+    return {"finished": 0, "blocked": 3, "stopped": 130}.get(view.state, 1)
+
+
+def live_run(agent: AgentPaths) -> str | None:
+    """Return the id of a living run on `agent`, for a rollback to refuse by."""
+    for view in list_runs(agent.project):
+        if view.agent_id == agent.id and view.state in {"running", "waiting"}:
+            return view.run_id
+    return None
+
+
+def is_alive(run: RunPaths) -> bool:
+    """Tell whether the run's engine lives."""
+    return processes.recorded(_pid_file(run)) is not None
+
+
+def _pid_file(run: RunPaths) -> Path:
+    return run.root / "engine.pid"
+
+
+def _existing(project: ProjectPaths, run_id: str) -> RunPaths:
+    run = run_paths(project, run_id)
+    if not run.spec.is_file():
+        raise NotFoundError(f"There is no run {run_id!r} in project {project.id}.", hint="List them: exuvia runs list")
+    return run
+
+
+def _check(project: ProjectPaths, spec: RunSpec) -> None:
+    check_id("agent", spec.agent_id)
+    agent = project.agent(spec.agent_id)
+    benchmark = agent.benchmark(check_id("benchmark", spec.benchmark_id))
+    if isinstance(spec, BuildSpec):
+        if benchmark.root.exists():
+            raise ConflictError(
+                f"Agent {agent.id} has a benchmark {benchmark.id} already.", hint="Choose another benchmark id."
+            )
+        if not agent.config.is_file() and not (spec.requirement or "").strip():
+            raise UsageError(
+                f"There is no agent {agent.id}, and no requirement to make it from.", hint="Give --requirement TEXT."
+            )
+    else:
+        if not agent.config.is_file():
+            raise NotFoundError(f"There is no agent {agent.id!r}.", hint="List them: exuvia agent list")
+        if not benchmark.root.is_dir():
+            raise NotFoundError(f"Agent {agent.id} has no benchmark {benchmark.id!r}.", hint="Build one: exuvia build")
+    if (holder := live_run(agent)) is not None:
+        raise ConflictError(f"Run {holder} is working on agent {agent.id}.", hint="Wait for it, or stop it first.")
+
+
+def _launch(run: RunPaths) -> None:
+    """Start the engine detached: own session, no terminal, output to the run's log."""
+    with run.log.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "core.evolution.engine", str(run.root)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=run.root,
+            start_new_session=True,
+            close_fds=True,
+        )
+    with contextlib.suppress(ProcessLookupError):  # it ended at once; its journal or its log says why
+        processes.record(_pid_file(run), process.pid)
+    # Reaped where it ends before us, so that it never stays as a zombie of a long-lived console.
+    threading.Thread(target=process.wait, name=f"reap-{run.id}", daemon=True).start()
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
