@@ -1,0 +1,1 @@
+"""Traces: writing, reading by window, numbers, trees and cost of Sessions."""

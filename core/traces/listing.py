@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ Category = Literal["active", "subagent", "schedule", "archived"]
 CATEGORIES: tuple[Category, ...] = ("active", "subagent", "schedule", "archived")
 
 _HEAD_BYTES = 1 << 20  # enough for a long system prompt and a first prompt
+_HEAD_STEP = 64 << 10
 _HEAD_ENTRIES = 64
 
 
@@ -167,11 +168,21 @@ def _again(known: SessionHead | None, shards: tuple[Shard, ...]) -> SessionHead 
     return known if known.files == shards else replace(known, files=shards)
 
 
-def _first_records(file: TraceFile) -> Iterable[TraceRecord]:
-    for progress in file.index_batches(_HEAD_BYTES):
-        if progress.done >= _HEAD_BYTES:
-            break
-    return (entry for entry in file.window(0, _HEAD_ENTRIES) if isinstance(entry, TraceRecord))
+def _first_records(file: TraceFile) -> Iterator[TraceRecord]:
+    """Yield the first records, reading only as far as the caller goes on, at most `_HEAD_BYTES`."""
+    shown = 0
+    for progress in file.index_batches(_HEAD_STEP):
+        yield from _records(file, shown)
+        shown = len(file)
+        if progress.done >= _HEAD_BYTES or shown >= _HEAD_ENTRIES:
+            return
+    yield from _records(file, shown)  # a last record that lacks its newline
+
+
+def _records(file: TraceFile, start: int) -> Iterator[TraceRecord]:
+    for number in range(start, min(len(file), _HEAD_ENTRIES)):
+        if isinstance(entry := file.entry(number), TraceRecord):
+            yield entry
 
 
 def _names(tools: object) -> frozenset[str]:

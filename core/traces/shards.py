@@ -58,13 +58,24 @@ def all_shards(agent: AgentPaths) -> dict[str, tuple[Shard, ...]]:
 
     Directory entries only: no file is opened. A missing traces directory is an agent without Sessions.
     """
+    ordered = sorted(_scan(agent).items(), reverse=True)
+    return {session_id: tuple(sorted(shards, key=_place)) for session_id, shards in ordered}
+
+
+def session_shards(agent: AgentPaths, session_id: str) -> tuple[Shard, ...]:
+    """Return the shards of one Session in reading order, () where it has none."""
+    found = _scan(agent, only=check_session_id(session_id))
+    return tuple(sorted(found.get(session_id, ()), key=_place))
+
+
+def _scan(agent: AgentPaths, only: str | None = None) -> dict[str, list[Shard]]:
     found: dict[str, list[Shard]] = {}
     for date in _entries(agent.traces):
         if not date.is_dir():
             continue
         for entry in _entries(Path(date.path)):
             name = _SHARD_NAME.fullmatch(entry.name)
-            if name is None or not entry.is_file():
+            if name is None or (only is not None and name["session_id"] != only) or not entry.is_file():
                 continue
             try:
                 size = entry.stat().st_size
@@ -72,13 +83,7 @@ def all_shards(agent: AgentPaths) -> dict[str, tuple[Shard, ...]]:
                 continue  # gone since it was listed
             shard = Shard(name["session_id"], int(name["index"]), date.name, size, Path(entry.path))
             found.setdefault(shard.session_id, []).append(shard)
-    ordered = sorted(found.items(), reverse=True)
-    return {session_id: tuple(sorted(shards, key=_place)) for session_id, shards in ordered}
-
-
-def session_shards(agent: AgentPaths, session_id: str) -> tuple[Shard, ...]:
-    """Return the shards of one Session in reading order, () where it has none."""
-    return all_shards(agent).get(check_session_id(session_id), ())
+    return found
 
 
 def _place(shard: Shard) -> tuple[int, str]:
