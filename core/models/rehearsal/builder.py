@@ -32,7 +32,7 @@ from core.models.rehearsal.transcript import Reply, Transcript, call
 _PATIENCE = 4  # refusals of one call for one reason
 _REPAIRS = 2  # dispatches of a revision whose cells failed
 _REJECTIONS = 3
-_HOPELESS = frozenset({"agent_changed", "void", "floor", "wrong_agent", "isolation", "blocked"})
+_HOPELESS = frozenset({"agent_changed", "void", "floor", "wrong_agent", "budget", "copy_damaged"})
 
 
 def reply(request: Request, seed: int) -> Reply:
@@ -219,6 +219,11 @@ class _Turn:
             arguments["adjustment"] = texts.adjustment(sources)
         if shared:
             arguments["shared_material"] = shared
+        last = self._talk.last("submit_revision")
+        if last is not None and last.refused == "standard_changed":
+            named = named_cases(str((last.answer or {}).get("reason", "")), list(pending))
+            reason = "the sharper form rests on another standard, fixed before it is measured"
+            arguments["restated_standards"] = [{"case_id": case, "reason": reason} for case in named]
         return self._say("I write down what I expect before anything is measured.", "submit_revision", arguments)
 
     def _review(self, scope: str) -> Reply:

@@ -17,12 +17,10 @@ from core.models.rehearsal.transcript import Reply, Step, Transcript, call
 
 _PATIENCE = 4  # refusals of one call for one reason
 _REPAIRS = 2  # evaluations of one Candidate whose cells failed
-_TRACE_RECORDS = 40
+_TRACE_RECORDS = 12  # read at each end of a trace: how a run began, and how it ended
 # Refusals that speak of the order of steps or of the ground, not of the lesson that was proposed.
-_NOT_THE_LESSON = frozenset({"candidate_pending", "no_reference", "over", "stopped", "not_now"})
-_HOPELESS = frozenset(
-    {"void", "changed_state", "harness_broken", "version_not_growing", "no_reference", "foreign_change", "blocked"}
-)
+_NOT_THE_LESSON = frozenset({"candidate_pending", "no_reference", "over", "stopped", "bad_arguments", "budget"})
+_HOPELESS = frozenset({"void", "changed_state", "harness_broken", "version_not_growing", "no_reference", "budget"})
 _TOOLS = ("propose_candidate", "evaluate_candidate", "decide", "stop_run", "read_scoreboard", "read_trace")
 
 
@@ -132,8 +130,8 @@ class _Turn:
         texts_ = (self._talk.file(path) for path in self._statement_paths(case_id))
         return next((text for text in texts_ if text is not None), "")
 
-    def _weakest_unread(self) -> str | None:
-        """Return the session of the Reference's weakest run, if its trace was not looked at yet."""
+    def _unread_trace(self) -> Mapping[str, Any] | None:
+        """Return what to read next of the Reference's weakest run: its beginning, then its end, then nothing."""
         runs = [
             (float(run["score"]), case, str(run["session_id"]))
             for case, listed in self._reference_cases().items()
@@ -143,8 +141,17 @@ class _Turn:
         if not runs:
             return None
         session = min(runs, key=lambda run: run[:2])[2]
-        looked = {step.argument("session_id") for step in self._talk.of_tool("read_trace") if step.output is not None}
-        return None if session in looked else session
+        looked = [
+            step
+            for step in self._talk.of_tool("read_trace")
+            if step.argument("session_id") == session and step.output is not None
+        ]
+        if not looked:
+            return {"session_id": session, "from": 0, "count": _TRACE_RECORDS}
+        total = next((step.answer["total"] for step in looked if step.ok and step.answer and "total" in step.answer), 0)
+        if len(looked) > 1 or not isinstance(total, int) or total <= _TRACE_RECORDS:
+            return None
+        return {"session_id": session, "from": max(_TRACE_RECORDS, total - _TRACE_RECORDS), "count": _TRACE_RECORDS}
 
     def _agents_md_path(self) -> str:
         return f"{(self._state.get('paths') or {}).get('agent_state', '')}/AGENTS.md"
@@ -177,8 +184,7 @@ class _Turn:
                 return self._say("I look at what was measured so far.", "read_scoreboard", {})
         if unread := self._unread_statements():
             return self._read("I read the public statements.", unread)
-        if (session := self._weakest_unread()) is not None:
-            arguments = {"session_id": session, "from": 0, "count": _TRACE_RECORDS}
+        if (arguments := self._unread_trace()) is not None:
             return self._say("I look at what the agent did in its weakest run.", "read_trace", arguments)
         current = self._agents_md()
         if current is None:
@@ -220,7 +226,8 @@ class _Turn:
 
     def _decide(self) -> Reply:
         measured, failed, repairs = self._measured()
-        if failed and repairs < _REPAIRS:
+        last = self._talk.last("evaluate_candidate")
+        if failed and repairs < _REPAIRS and (last is None or last.refused != "unevaluable"):
             repair = f"fresh Evaluators, attempt {repairs + 1}, for {len(failed)} failed cells"
             return self._say("Cells failed; I have only those tried again.", "evaluate_candidate", {"repair": repair})
         proposal = self._talk.done("propose_candidate")
