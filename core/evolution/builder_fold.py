@@ -196,5 +196,7 @@ def apply(state: BuilderState, event: Event) -> BuilderState:
             return replace(state, baseline=event)
         case EventName.STOP_REQUESTED:
             return replace(state, stop_reason=event["reason"])
+        case EventName.RUN_RESUMED:  # the operator wants it to go on, whatever the role gave up for
+            return replace(state, stop_reason=None)
         case _:
             return state

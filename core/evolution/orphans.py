@@ -12,7 +12,13 @@ def recorded_targets(events: Iterable[Event]) -> tuple[str, ...]:
     """Return the identities of recorded Target processes that still live, by process id and start time."""
     found: list[str] = []
     for event in events:
-        if event["event"] != EventName.TARGET_STARTED or not isinstance(event.get("pid"), int):
+        if event["event"] != EventName.TARGET_STARTED:
+            continue
+        named = event.get("identity")
+        if isinstance(named, str):
+            found += [named] if processes.is_alive(named) else []
+            continue
+        if not isinstance(event.get("pid"), int):
             continue
         pid, started = event["pid"], event.get("pid_started")
         if started is not None and processes.start_time(pid) == started:
