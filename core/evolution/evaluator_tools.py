@@ -62,6 +62,10 @@ RECORD_ITEMS = ToolSpec(
 )
 
 
+class PermanentFailureError(ExuviaError):
+    """A model answered that no request can succeed any more: a bad key, a model that is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchedTarget:
     """A Target execution that ended by itself: what an Evaluator may know of it."""
@@ -82,6 +86,7 @@ class CellBench:
     """What the tools of one Evaluator share.
 
     Invariant: `target` is set at most once and never replaced; `score` is the sum of the items last recorded.
+    `broken` tells what failed around the work, `hopeless` that no later request can succeed.
     """
 
     cell_id: str
@@ -94,6 +99,7 @@ class CellBench:
     checks: tuple[CheckResult, ...] | None = None
     score: float | None = None
     broken: list[str] = field(default_factory=list)
+    hopeless: bool = False
 
 
 def _answer(ok: bool, **fields: Any) -> ToolResult:
@@ -122,6 +128,7 @@ class LaunchTargetTool:
             try:
                 bench.target = await bench.launch()
             except ExuviaError as error:
+                bench.hopeless = isinstance(error, PermanentFailureError)
                 bench.broken.append(str(error))
                 return _refusal("evaluation_failed", f"{error} {error.hint}".strip() + " Report evaluation_failed.")
         target = bench.target

@@ -1,0 +1,46 @@
+"""A matrix of cells, filled in parallel; only what is missing is run (EVOLUTION 3.5 no. 61; DECISIONS 12, 16)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from core.evolution.cell_context import MatrixContext
+from core.evolution.cells import CellRequest, CellResult, known_cells
+from core.evolution.evaluator import evaluate_cell
+from core.evolution.evaluator_tools import PermanentFailureError
+from core.foundation.errors import BlockedError
+
+
+async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tuple[CellResult, ...]:
+    """Fill `cells`, at most `context.concurrency` at a time, and return their results in the order asked for.
+
+    A cell that the journal knows as scored is not run again. Where a model answers that no request can succeed any
+    more (a bad key, a model that is gone), no further cell is started, finished ones stay, and BlockedError says so.
+    """
+    known = known_cells(context.events)
+    waiting = [cell for cell in cells if cell.cell_id not in known.results]
+    for cell in waiting:
+        context.emit("cell", **cell.fields(), state="queued")
+    results = {cell.cell_id: known.results[cell.cell_id] for cell in cells if cell.cell_id in known.results}
+    places = asyncio.Semaphore(context.concurrency)
+    hopeless: list[PermanentFailureError] = []
+
+    async def fill(cell: CellRequest) -> None:
+        async with places:
+            if hopeless:
+                return
+            try:
+                results[cell.cell_id] = await evaluate_cell(cell, context, known)
+            except PermanentFailureError as error:
+                hopeless.append(error)
+
+    async with asyncio.TaskGroup() as group:
+        for cell in waiting:
+            group.create_task(fill(cell))
+    if hopeless:
+        raise BlockedError(
+            f"The model {context.model.provider} / {context.model.model_id} refuses every request: {hopeless[0]}",
+            hint="Mend the key or the model, then resume the run; finished cells stay.",
+        )
+    return tuple(results[cell.cell_id] for cell in cells)
