@@ -87,4 +87,10 @@ def own_cost(node: Rollable, prices: Prices) -> Cost:
 
 def roll_up(node: Rollable, prices: Prices) -> Cost:
     """Return what a Session and everything it started spent, sub-agents and Targets included (no. 68)."""
-    return sum((roll_up(child, prices) for child in node.children), own_cost(node, prices))
+    cost = Cost()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        cost += own_cost(one, prices)
+        waiting.extend(one.children)
+    return cost

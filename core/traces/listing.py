@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from core.foundation.errors import NotFoundError
+from core.foundation.errors import DamagedError, NotFoundError
 from core.state.paths import AgentPaths
 from core.traces.markers import title_of
 from core.traces.parsing import TraceRecord
@@ -26,6 +27,7 @@ class SessionHead:
     """What a list shows of a Session. Texts are "" and `title` too where its head does not (yet) say them.
 
     `prompt` is the first user text as it stands, cut where its line was too long for a list; `sender` is who wrote it.
+    `fault` says why the file could not be read at all, "" where it could.
     """
 
     session_id: str
@@ -42,6 +44,7 @@ class SessionHead:
     prompt: str = ""
     sender: str = "user"
     tools: frozenset[str] = field(default_factory=frozenset)
+    fault: str = ""
 
     @property
     def size(self) -> int:
@@ -76,14 +79,10 @@ def session_head(agent: AgentPaths, session_id: str) -> SessionHead | None:
 def read_head(agent: AgentPaths, shards: tuple[Shard, ...]) -> SessionHead | None:
     """Read the head of a Session's first shard, at most a megabyte of it; None where the file is gone meanwhile."""
     meta: dict[str, str] = {}
-    prompt, first_ts, sender = "", "", "user"
+    prompt, first_ts, sender, fault = "", "", "user", ""
     tools: frozenset[str] = frozenset()
     try:
-        file = TraceFile(shards[0].path)
-    except NotFoundError:
-        return None
-    with file:
-        for record in _first_records(file):
+        for record in _first_records(shards[0].path):
             first_ts = first_ts or record.timestamp
             if record.kind == "session_meta" and not meta:
                 meta = {name: record.text(name) for name in _META}
@@ -93,6 +92,10 @@ def read_head(agent: AgentPaths, shards: tuple[Shard, ...]) -> SessionHead | Non
                 prompt, sender = record.text("text"), record.text("sender") or "user"
             if record.kind == "request_begin" and prompt:
                 break
+    except NotFoundError:
+        return None
+    except DamagedError as error:
+        fault = str(error)
     source = meta.get("source", "")
     return SessionHead(
         session_id=shards[0].session_id,
@@ -109,6 +112,7 @@ def read_head(agent: AgentPaths, shards: tuple[Shard, ...]) -> SessionHead | Non
         prompt=prompt,
         sender=sender,
         tools=tools,
+        fault=fault,
     )
 
 
@@ -168,15 +172,16 @@ def _again(known: SessionHead | None, shards: tuple[Shard, ...]) -> SessionHead 
     return known if known.files == shards else replace(known, files=shards)
 
 
-def _first_records(file: TraceFile) -> Iterator[TraceRecord]:
+def _first_records(path: Path) -> Iterator[TraceRecord]:
     """Yield the first records, reading only as far as the caller goes on, at most `_HEAD_BYTES`."""
-    shown = 0
-    for progress in file.index_batches(_HEAD_STEP):
-        yield from _records(file, shown)
-        shown = len(file)
-        if progress.done >= _HEAD_BYTES or shown >= _HEAD_ENTRIES:
-            return
-    yield from _records(file, shown)  # a last record that lacks its newline
+    with TraceFile(path) as file:
+        shown = 0
+        for progress in file.index_batches(_HEAD_STEP):
+            yield from _records(file, shown)
+            shown = len(file)
+            if progress.done >= _HEAD_BYTES or shown >= _HEAD_ENTRIES:
+                return
+        yield from _records(file, shown)  # a last record that lacks its newline
 
 
 def _records(file: TraceFile, start: int) -> Iterator[TraceRecord]:

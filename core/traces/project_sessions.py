@@ -42,6 +42,11 @@ class ProjectSessions:
         found = self._found.get(session_id)
         return found[0] if found else None
 
+    def shards(self, session_id: str) -> tuple[Shard, ...]:
+        """Return the Session's files in reading order, () where there is no such Session."""
+        found = self._found.get(session_id)
+        return found[1] if found else ()
+
     def head(self, session_id: str) -> SessionHead | None:
         """Return the Session's head, None where there is no such Session."""
         if session_id not in self._heads:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
-from core.foundation.errors import NotFoundError
+from core.foundation.errors import DamagedError, NotFoundError
 from core.traces.parsing import Entry, Gap, TraceRecord, parse_line, preview_line
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TraceFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open `path` without reading it. Raises NotFoundError."""
+        """Open `path` without reading it. Raises NotFoundError, or DamagedError where it cannot be opened."""
         self.path = path
         self._fd = _open(path)
         self._ends = array("Q")
@@ -229,6 +229,8 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise NotFoundError(f"There is no trace {path}.") from error
+    except OSError as error:
+        raise DamagedError(f"The trace {path} cannot be opened: {error.strerror}.") from error
 
 
 def _stream(fd: int) -> Iterator[Entry]:

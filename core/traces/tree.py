@@ -15,15 +15,15 @@ from core.foundation.errors import NotFoundError
 from core.state.paths import ProjectPaths
 from core.traces.digest import Call, Digest, ModelUsage, digest, protocol_fields
 from core.traces.listing import SessionHead
+from core.traces.parsing import TraceRecord
 from core.traces.project_sessions import ProjectSessions, ScoredRun
-from core.traces.session_trace import SessionTrace
-from core.traces.shards import check_session_id
+from core.traces.reader import TraceFile
+from core.traces.shards import Shard, check_session_id
 from core.traces.tokens import Tokens
 
 Role = Literal["builder", "optimizer", "evaluator", "target", "subagent", "session"]
 LinkKind = Literal["subagent", "launch", "answer", "workspace", "scoreboard"]
 
-_DEEPEST = 16
 _CELL = ("test_agent_id", "benchmark_id", "expected_version", "case_id", "run")
 _CUT_PROMPT = 8_000  # a first text of at least so many characters may be a preview of a longer one
 
@@ -69,19 +69,20 @@ class SessionNode:
     @property
     def tree_tokens(self) -> Tokens:
         """Known tokens of the Session and of everything it started."""
-        return sum((child.tree_tokens for child in self.children), self.tokens)
+        return sum((node.tokens for node in self.walk()), Tokens())
 
     @property
     def unknown_requests(self) -> int:
         """Requests without a count, in the Session and in everything it started; a missing trace counts as one."""
-        own = 1 if self.is_missing else sum(part.unknown for part in self.digest.usage)
-        return own + sum(child.unknown_requests for child in self.children)
+        return sum(1 if node.is_missing else sum(part.unknown for part in node.digest.usage) for node in self.walk())
 
     def walk(self) -> Iterator[SessionNode]:
         """Yield this node and all below it, parents first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
 
 
 def build_tree(project: ProjectPaths, session_id: str, sessions: ProjectSessions | None = None) -> SessionNode:
@@ -93,29 +94,57 @@ def build_tree(project: ProjectPaths, session_id: str, sessions: ProjectSessions
     found = sessions or ProjectSessions(project)
     if found.agent_of(session_id) is None:
         raise NotFoundError(f"There is no session {session_id} in project {project.id}.", hint="List the sessions.")
-    return _node(found, Link("subagent", session_id), None, {session_id}, 0)
+    # Breadth first and without recursion: a tree may be deeper than the interpreter's stack, and a Session that two
+    # others name belongs to the nearer one. Each has one place: none is shown, or paid for, twice.
+    places = [_Place(Link("subagent", session_id), None, found)]
+    seen = {session_id}
+    for place in places:  # grows while it is walked
+        for link in links_of(found, place.head, place.said) if place.head is not None else ():
+            if link.session_id not in seen:
+                seen.add(link.session_id)
+                below = _Place(link, place, found)
+                place.below.append(below)
+                places.append(below)
+    for place in reversed(places):
+        place.node = _node(place, found)
+    assert places[0].node is not None
+    return places[0].node
 
 
-def _node(sessions: ProjectSessions, link: Link, parent: SessionHead | None, seen: set[str], depth: int) -> SessionNode:
-    """`seen` holds every Session that has its place in the tree: none is shown, or paid for, twice."""
-    session_id = link.session_id
-    head, agent = sessions.head(session_id), sessions.agent_of(session_id)
-    if head is None or agent is None:
-        agent_id = parent.agent_id if parent else ""
+class _Place:
+    """A Session's place while the tree grows; `node` is made once those of all `below` are."""
+
+    def __init__(self, link: Link, above: _Place | None, sessions: ProjectSessions) -> None:
+        self.link = link
+        self.above = above
+        self.below: list[_Place] = []
+        self.node: SessionNode | None = None
+        self.head = sessions.head(link.session_id)
+        self.said = Digest()
+        if self.head is None:
+            return
+        try:
+            self.said = digest(_stream(sessions.shards(link.session_id)))
+        except NotFoundError:
+            self.head = None  # gone since it was found
+
+
+def _stream(shards: tuple[Shard, ...]) -> Iterator[TraceRecord]:
+    for shard in shards:
+        with TraceFile(shard.path) as file:
+            yield from file.iter_records()
+
+
+def _node(place: _Place, sessions: ProjectSessions) -> SessionNode:
+    link = place.link if place.above else None
+    session_id, head = place.link.session_id, place.head
+    if head is None:
+        agent_id = place.above.head.agent_id if place.above and place.above.head else ""
         return SessionNode(session_id, agent_id, "subagent", link, None, Digest())
-    try:
-        with SessionTrace(agent, session_id, index=False) as trace:
-            said = digest(trace.iter_records())
-    except NotFoundError:  # gone since it was found
-        return SessionNode(session_id, agent.id, "subagent", link, None, Digest())
-    links = [found for found in links_of(sessions, head, said) if found.session_id not in seen]
-    links = links if depth < _DEEPEST else []
-    seen.update(found.session_id for found in links)
-    children = tuple(_node(sessions, found, head, seen, depth + 1) for found in links)
+    children = tuple(below.node for below in place.below if below.node is not None)
     scored = sessions.scored(session_id)
-    is_root = parent is None
-    role = role_of(head, None if is_root else link.kind, scored, [child.role for child in children])
-    return SessionNode(session_id, agent.id, role, None if is_root else link, head, said, scored, children)
+    role = role_of(head, link.kind if link else None, scored, [child.role for child in children])
+    return SessionNode(session_id, head.agent_id, role, link, head, place.said, scored, children)
 
 
 def links_of(sessions: ProjectSessions, head: SessionHead, said: Digest) -> list[Link]:

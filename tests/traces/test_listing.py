@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from core.state.paths import AgentPaths
 from core.traces import records
-from core.traces.listing import by_date, list_sessions, page, session_head
+from core.traces.listing import by_date, list_sessions, page, read_head, session_head
 from core.traces.markers import is_steering, title_of, without_markers
+from core.traces.shards import session_shards
 from core.traces.writer import TraceWriter
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -89,6 +91,25 @@ def test_empty_and_broken_files_are_listed(tmp_path: Path) -> None:
         ("list", "", ""),
         ("empty", "", ""),
     ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_an_unreadable_file_is_listed_with_its_fault(tmp_path: Path) -> None:
+    agent = AgentPaths(tmp_path)
+    path = agent.traces / "d" / "s_001.jsonl"
+    write(path, meta("s"))
+    path.chmod(0)
+    (head,) = list_sessions(agent)
+    assert "Permission denied" in head.fault
+
+
+def test_a_file_that_goes_while_it_is_listed_is_left_out(tmp_path: Path) -> None:
+    agent = AgentPaths(tmp_path)
+    path = agent.traces / "d" / "s_001.jsonl"
+    write(path, meta("s"))
+    shards = session_shards(agent, "s")
+    path.unlink()
+    assert read_head(agent, shards) is None
 
 
 def test_known_heads_are_not_read_again_and_follow_the_files(tmp_path: Path) -> None:

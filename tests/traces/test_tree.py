@@ -306,14 +306,23 @@ def test_no_session_has_two_places_and_a_circle_ends(made: Made) -> None:
     assert tree.tree_tokens.output == 3
 
 
-def test_roles_by_engine_tools(made: Made) -> None:
-    for tool, role in [
-        ("request_freeze", "builder"),
-        ("propose_candidate", "optimizer"),
-        ("launch_target", "evaluator"),
-    ]:
-        made.write("a", role, ("event_msg", {"type": "tool_list_ready", "tools": [{"name": tool}]}))
-        assert build_tree(made.project, role).role == role
+def test_a_very_deep_tree_is_built_and_summed(made: Made) -> None:
+    depth = 1_200  # deeper than the interpreter's stack
+    for number in range(depth):
+        made.write("a", f"s{number:04d}", *request(1), records.subagent(f"s{number + 1:04d}"), source="subagent")
+    tree = build_tree(made.project, "s0000")
+    assert tree.tree_tokens.output == depth
+    assert sum(1 for _ in tree.walk()) == depth + 1  # and the last pointer, whose trace is missing
+    assert roll_up(tree, {("p", "m"): Price(0, 0, 1e6)}) == Cost(float(depth), 1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "role"),
+    [("request_freeze", "builder"), ("propose_candidate", "optimizer"), ("launch_target", "evaluator")],
+)
+def test_roles_by_engine_tools(made: Made, tool: str, role: str) -> None:
+    made.write("a", "s", ("event_msg", {"type": "tool_list_ready", "tools": [{"name": tool}]}))
+    assert build_tree(made.project, "s").role == role
 
 
 # Usage of one Session
