@@ -286,7 +286,11 @@ class _Turn:
             return rungs
         measured = texts.case_scores(self._state)
         levels = choose(
-            rungs, measured, wanted=float(self._state.get("baseline_wanted") or 0), first=not self._done.refinements
+            rungs,
+            measured,
+            wanted=float(self._state.get("baseline_wanted") or 0),
+            first=not self._done.refinements,
+            last=int(self._state.get("pilot") or 0) + 1 >= int(self._state.get("pilot_limit") or 0),
         )
         if not levels:
             return self._freeze(no_refinement_left="Every Case stands on the hardest form that the library has.")

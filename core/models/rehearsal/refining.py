@@ -18,12 +18,15 @@ class Rung:
     expected: float
 
 
-def choose(rungs: Mapping[str, Rung], measured: Mapping[str, float], *, wanted: float, first: bool) -> dict[str, int]:
+def choose(
+    rungs: Mapping[str, Rung], measured: Mapping[str, float], *, wanted: float, first: bool, last: bool = False
+) -> dict[str, int]:
     """Return the levels to put Cases on, by Case, or nothing where no sharpening is left.
 
     The first refinement tries what only makes a Case longer, as a Builder does that has not yet seen that this
     changes nothing; later ones separate. The highest scores go first, until the mean that the sharpenings promise is
-    at or below `wanted` (EVOLUTION 3.2 no. 31). Held-out Cases move along, so that they stay of a kind with the rest.
+    at or below `wanted` (EVOLUTION 3.2 no. 31); the `last` pilot takes all that is left, since promises may miss.
+    Held-out Cases move along, so that they stay of a kind with the rest.
     """
     live = [rung for rung in rungs.values() if not rung.held_out]
     kind = [rung for rung in live if rung.separates is not first]
@@ -31,7 +34,7 @@ def choose(rungs: Mapping[str, Rung], measured: Mapping[str, float], *, wanted: 
     scores = {case: score for case, score in measured.items() if not (case in rungs and rungs[case].held_out)}
     chosen: dict[str, int] = {}
     for rung in candidates:
-        if chosen and scores and sum(scores.values()) / len(scores) <= wanted:
+        if chosen and not last and scores and sum(scores.values()) / len(scores) <= wanted:
             break
         chosen[rung.case_id] = rung.level
         scores[rung.case_id] = min(scores.get(rung.case_id, rung.expected), rung.expected)
