@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,7 +28,9 @@ from core.state.paths import CasePaths
 
 CHECK_TIMEOUT_S = 60.0
 _OUTPUT_BYTES = 4_000
-_NOT_RUN = frozenset({126, 127})  # the shell's words for "cannot execute" and "not found"
+_NOT_RUN = frozenset({125, 126, 127})  # timeout's and the shell's words for "failed", "cannot execute", "not found"
+_TIMED_OUT = 124
+_TOLD = re.compile(r"\d+ \d+")
 
 
 class BrokenCheckError(ExuviaError):
@@ -55,53 +59,71 @@ def _scratch() -> Iterator[Path]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-async def _run(check: Check, *, copy: Path, rubric: Path, private: Path, allow_unisolated: bool) -> CheckResult:
-    policy = IsolationPolicy(read=(copy, rubric), write=(private,), limits=Limits(memory_bytes=1 << 30, processes=64))
-    environment = clean_environment(
-        {"CASE_RUBRIC": str(rubric), "PYTHONDONTWRITEBYTECODE": "1"}, home=private, tmp=private
-    )
-    done = await run_confined(
-        ("/bin/sh", "-c", check.command),
-        policy=policy,
-        cwd=copy,
-        env=environment,
-        stdin=None,
-        timeout_s=CHECK_TIMEOUT_S,
-        max_output_bytes=_OUTPUT_BYTES,
-        allow_unisolated=allow_unisolated,
-    )
-    output = visible(decode(done.output))
-    if done.timed_out:
+def _driver(rubric: Rubric) -> str:
+    """Return a shell script that runs every check and tells `<number> <exit code>` on its own standard output.
+
+    A check writes to a file, so nothing that it runs can tell an exit code in another's place.
+    """
+    lines = [
+        f"timeout -k 2 {CHECK_TIMEOUT_S:g} /bin/sh -c {shlex.quote(check.command)} "
+        f'> "$TMPDIR/{number}.out" 2>&1 < /dev/null; echo "{number} $?"'
+        for number, check in enumerate(rubric.checks)
+    ]
+    return "\n".join(lines)
+
+
+def _result(check: Check, code: int | None, said: Path) -> CheckResult:
+    output = visible(decode(_head(said)))
+    if code == _TIMED_OUT:
         raise BrokenCheckError(f"Check {check.id} ran longer than {CHECK_TIMEOUT_S:g} s.", hint="Make it faster.")
-    if done.returncode in _NOT_RUN or done.returncode < 0 or done.returncode > 128:
+    if code is None or code in _NOT_RUN or code > 128:
         raise BrokenCheckError(
-            f"Check {check.id} could not run (exit {done.returncode}): {output.strip()[-300:]}",
+            f"Check {check.id} could not run (exit {code}): {output.strip()[-300:]}",
             hint="Its command must exist and end by itself: exit 0 gives the points, 1 does not.",
         )
-    return CheckResult(check, done.returncode == 0, output)
+    return CheckResult(check, code == 0, output)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_OUTPUT_BYTES)
+    except FileNotFoundError:
+        return b""
 
 
 async def run_checks(
     rubric: Rubric, *, case: CasePaths, workspace: Path, allow_unisolated: bool = False
 ) -> tuple[CheckResult, ...]:
-    """Run every check of `rubric` against a copy of `workspace`, in order. Raises BrokenCheckError."""
+    """Run every check of `rubric` against a copy of `workspace`, in order. Raises BrokenCheckError.
+
+    All of them run in one confined process tree, for confining costs more than most checks do.
+    """
     if not rubric.checks:
         return ()
     with _scratch() as root:
         copy, private = root / "workspace", root / "private"
         await asyncio.to_thread(copy_for_checks, workspace, copy)
         private.mkdir()
+        source = case.rubric.resolve()
+        done = await run_confined(
+            ("/bin/sh", "-c", _driver(rubric)),
+            policy=IsolationPolicy(
+                read=(copy, source), write=(private,), limits=Limits(memory_bytes=1 << 30, processes=64)
+            ),
+            cwd=copy,
+            env=clean_environment(
+                {"CASE_RUBRIC": str(source), "PYTHONDONTWRITEBYTECODE": "1"}, home=private, tmp=private
+            ),
+            stdin=None,
+            timeout_s=(CHECK_TIMEOUT_S + 3) * len(rubric.checks),
+            max_output_bytes=64 << 10,
+            allow_unisolated=allow_unisolated,
+        )
+        told = dict(line.split(" ", 1) for line in decode(done.output).splitlines() if _TOLD.fullmatch(line))
         return tuple(
-            [
-                await _run(
-                    check,
-                    copy=copy,
-                    rubric=case.rubric.resolve(),
-                    private=private,
-                    allow_unisolated=allow_unisolated,
-                )
-                for check in rubric.checks
-            ]
+            _result(check, int(told[str(number)]) if str(number) in told else None, private / f"{number}.out")
+            for number, check in enumerate(rubric.checks)
         )
 
 

@@ -19,7 +19,7 @@ from core.evolution.rubric import Rubric
 from core.foundation.clock import now_s
 from core.foundation.errors import ExuviaError
 from core.models.interface import ToolSpec
-from core.state.atomic import append_line
+from core.state.jsonlines import append_record
 from core.state.paths import CasePaths
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -238,7 +238,7 @@ class RecordItemsTool:
                 for r in bench.checks or ()
             ],
         }
-        append_line(bench.items, json.dumps(record, ensure_ascii=False))
+        append_record(bench.items, record)
         return _answer(True, score=bench.score)
 
 
