@@ -41,7 +41,7 @@ class FreezeDoors:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the protocol tools of this module."""
-        door = partial(protocol_tool, state=self.doors.view, turn=self.doors.desk.turn)
+        door = partial(protocol_tool, state=self.doors.view, turn=self.doors.desk.turn, journal=self.doors.desk.journal)
         return (
             door("restore_lowest", RESTORE, NoArguments, self.restore),
             door("request_freeze", FREEZE, RequestFreezeArguments, self.freeze),
@@ -138,6 +138,7 @@ class FreezeDoors:
             await desk.leave_blocked(f"The freeze waits for the operator: exuvia approvals approve {approval_id}")
         while decision is None:
             await asyncio.sleep(POLL_S)
+            desk.waited(POLL_S)
             _, decision = approvals.get(desk.project, approval_id)
         verdict, reason = self._verdict(decision)
         return desk.journal.append(

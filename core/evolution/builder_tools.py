@@ -64,7 +64,7 @@ class BuilderDoors:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the protocol tools of this module."""
-        door = partial(protocol_tool, state=self.view, turn=self.desk.turn)
+        door = partial(protocol_tool, state=self.view, turn=self.desk.turn, journal=self.desk.journal)
         return (
             door("protocol_status", STATUS, NoArguments, self.status, permission="r"),
             door("create_agent", CREATE, CreateAgentArguments, self.create),

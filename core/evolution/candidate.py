@@ -88,6 +88,11 @@ def _edit_config(state: Path, values: Mapping[str, object]) -> None:
     path.write_text(edited(text, whole), encoding="utf-8", newline="")
 
 
+def set_version(state: Path, version: int) -> None:
+    """Give a staged state its version number."""
+    _edit_config(state, {"version": version})
+
+
 def stage(
     agent: AgentPaths, root: Path, version: int, change: Callable[[Path], None], why: Mapping[str, str]
 ) -> Staged:
@@ -99,7 +104,7 @@ def stage(
     copy_state(agent.state, root / "before")
     copy_state(root / "before", root / "after")
     change(root / "after")
-    _edit_config(root / "after", {"version": version})
+    set_version(root / "after", version)
     return finish_staging(root, version, why)
 
 

@@ -52,7 +52,8 @@ class Desk:
     """Everything outside the protocol's state that its tools need.
 
     `leave_blocked` journals why the run cannot go on without the operator and ends the process; it does not return.
-    `over_budget` tells why nothing more may be spent. `approve` and `detached_ask` say how a freeze is decided.
+    `over_budget` tells why nothing more may be spent, `waited` hears of
+    seconds spent waiting for a person. `approve` and `detached_ask` say how a freeze is decided.
     """
 
     run: RunPaths
@@ -66,6 +67,7 @@ class Desk:
     allow_unisolated: bool = False
     leave_blocked: Callable[[str], Awaitable[None]] = _leave
     over_budget: Callable[[], str | None] = lambda: None
+    waited: Callable[[float], None] = lambda seconds: None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property

@@ -73,6 +73,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._events, self.damaged = read_journal(path)
+        self._watcher: Callable[[], object] | None = None
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -87,7 +88,18 @@ class Journal:
         # Through JSON and back, so that a live run folds exactly what a resumed one will read.
         parsed: Event = json.loads(line)
         self._events.append(parsed)
+        if (watcher := self._watcher) is not None:
+            self._watcher = None  # what a watcher itself journals is not news to it
+            try:
+                watcher()
+            finally:
+                self._watcher = watcher
         return parsed
+
+    def watch(self, watcher: Callable[[], object]) -> None:
+        """Call `watcher` after each event from now on; the last one given is the one called."""
+        self._watcher = watcher
+        watcher()
 
     def of_call(self, call_id: str, event: str) -> tuple[Event, ...]:
         """Return the events of one kind that a tool call has journalled."""

@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from core.agents.tool import ToolContext, ToolResult
+from core.evolution.events import EventName, Journal
 from core.evolution.refusal import Refusal
 from core.foundation.errors import ExuviaError
 from core.models.interface import ToolSpec
@@ -62,6 +63,7 @@ class ProtocolTool(Generic[ArgumentsT]):
     act: Act[ArgumentsT]
     state: Callable[[], Mapping[str, Any]]
     turn: asyncio.Lock
+    journal: Journal
     permission: Literal["r", "rw"] = "rw"
     timeout_s: float = WEEK_S
     max_output: int = OUTPUT_LIMIT
@@ -69,7 +71,12 @@ class ProtocolTool(Generic[ArgumentsT]):
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         async with self.turn:
-            return ToolResult(json.dumps(await self._answer(arguments, context), ensure_ascii=False, allow_nan=False))
+            if done := self.journal.of_call(context.call_id, EventName.TOOL_RESULT):
+                return ToolResult(done[0]["output"])
+            output = json.dumps(await self._answer(arguments, context), ensure_ascii=False, allow_nan=False)
+            if self.permission == "rw":
+                self.journal.append(EventName.TOOL_RESULT, call_id=context.call_id, tool=self.spec.name, output=output)
+            return ToolResult(output)
 
     async def _answer(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
         try:
@@ -102,12 +109,13 @@ def protocol_tool(
     act: Act[ArgumentsT],
     state: Callable[[], Mapping[str, Any]],
     turn: asyncio.Lock,
+    journal: Journal,
     *,
     permission: Literal["r", "rw"] = "rw",
 ) -> ProtocolTool[ArgumentsT]:
     """Make a tool whose JSON schema is that of its arguments."""
     spec = ToolSpec(name, description, schema_of(arguments))
-    return ProtocolTool(spec, arguments, act, state, turn, permission)
+    return ProtocolTool(spec, arguments, act, state, turn, journal, permission)
 
 
 def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:

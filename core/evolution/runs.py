@@ -55,12 +55,13 @@ STOP_GRACE_S = 8.0
 _FOLLOW_S = 0.2
 
 
-def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None) -> str:
-    """Start a run and return its id. Raises UsageError where the spec cannot lead anywhere.
+def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, after: str | None = None) -> str:
+    """Start a run and return its id. Raises UsageError where the spec cannot lead anywhere, ConflictError where
+    another run works on the agent; `after` names the run that hands over to this one.
 
     The run's process is in a session of its own: closing the terminal or the console does not reach it.
     """
-    _check(project, spec)
+    _check(project, spec, after)
     run = run_paths(project, run_id or new_run_id(spec.kind))
     if run.root.exists():
         raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
@@ -182,7 +183,7 @@ def _existing(project: ProjectPaths, run_id: str) -> RunPaths:
     return run
 
 
-def _check(project: ProjectPaths, spec: RunSpec) -> None:
+def _check(project: ProjectPaths, spec: RunSpec, after: str | None) -> None:
     check_id("agent", spec.agent_id)
     agent = project.agent(spec.agent_id)
     benchmark = agent.benchmark(check_id("benchmark", spec.benchmark_id))
@@ -200,7 +201,7 @@ def _check(project: ProjectPaths, spec: RunSpec) -> None:
             raise NotFoundError(f"There is no agent {agent.id!r}.", hint="List them: exuvia agent list")
         if not benchmark.root.is_dir():
             raise NotFoundError(f"Agent {agent.id} has no benchmark {benchmark.id!r}.", hint="Build one: exuvia build")
-    if (holder := live_run(agent)) is not None:
+    if (holder := live_run(agent)) not in {None, after}:
         raise ConflictError(f"Run {holder} is working on agent {agent.id}.", hint="Wait for it, or stop it first.")
 
 

@@ -68,9 +68,10 @@ class Trials:
 
     # Reference -------------------------------------------------------------------------------------------
 
-    def establish_reference(self) -> None:
+    def establish_reference(self, *, state_hash: str | None = None) -> None:
         """Journal the Reference: the last evaluation of the present version and runtime (no. 57, 58).
 
+        `state_hash` names the state that was evaluated, where what stands there now is an edit of it.
         Raises BlockedError where there is none, or where the benchmark is void.
         """
         desk = self.desk
@@ -95,7 +96,7 @@ class Trials:
             EventName.REFERENCE,
             version=evaluation.version,
             score=evaluation.score,
-            state_hash=present.state_hash,
+            state_hash=state_hash or present.state_hash,
             evaluation_time=evaluation.time,
             runs=len(evaluation.cases[0].runs),
             freeze=freeze.status,

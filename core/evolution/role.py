@@ -1,0 +1,182 @@
+"""A Builder or Optimizer Session of a run: begun or resumed from its trace, and held to its work.
+
+A model may end its turn before its protocol is done. It is then told where it stands, and asked to go on; a bounded
+number of times in a row without any progress, after which the run stops blocked with what is true.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from core.agents.budgets import Budgets
+from core.agents.prompt import assemble_system_prompt, environment_of
+from core.agents.session import Session, SessionSpec, TurnOutcome
+from core.agents.tool import BackgroundWork, Tool
+from core.evolution.events import EventName, Journal
+from core.evolution.protocol_tool import WEEK_S
+from core.foundation.clock import new_session_id
+from core.models.interface import ModelEntry, ModelRef, Provider
+from core.state.agents import read_agent
+from core.state.paths import AgentPaths, ProjectPaths
+from core.traces.shards import new_trace_path
+from core.traces.writer import TraceWriter
+
+NUDGES = 6  # in a row, without a step of the protocol between them
+Role = Literal["builder", "optimizer"]
+_PROGRESS = frozenset(
+    {
+        EventName.AGENT,
+        EventName.CONTRACT,
+        EventName.REVISION,
+        EventName.REVIEW,
+        EventName.DISPATCH,
+        EventName.PILOT,
+        EventName.LOWEST_RESTORED,
+        EventName.APPROVAL_REQUESTED,
+        EventName.FROZEN,
+        EventName.BASELINE,
+        EventName.CANDIDATE,
+        EventName.EVALUATED,
+        EventName.DECISION,
+        EventName.STOP_REQUESTED,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleSetup:
+    """What a role's Session is made of. `over` tells that its protocol has nothing left for it to do."""
+
+    role: Role
+    project: ProjectPaths
+    operator: AgentPaths
+    workspace: Path
+    journal: Journal
+    provider: Provider
+    model: ModelRef
+    entry: ModelEntry
+    seed: int
+    turns: int
+    prompt: str
+    tools: Sequence[Tool]
+    background: Sequence[BackgroundWork]
+    state: Callable[[], Mapping[str, Any]]
+    over: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleEnd:
+    """How a role's work ended: `gave_up` says why it did not come to its end, or None."""
+
+    text: str
+    gave_up: str | None
+
+
+async def play(setup: RoleSetup) -> RoleEnd:
+    """Let the role work until its protocol is over, resuming its Session where the trace has one."""
+    session, trace = _open(setup)
+    try:
+        return await _work(setup, session)
+    finally:
+        await session.aclose()
+        trace.close()
+
+
+def nudge_text(state: Mapping[str, Any]) -> str:
+    """Return what a role that stopped early is told: the newest state and what may be called now."""
+    tools = ", ".join(state.get("next", ())) or "protocol_status"
+    return (
+        "The run is not finished, and nothing happens unless you call a tool. Tools that may succeed now: "
+        f"{tools}. If you cannot go on, call stop_run with the true reason.\n" + json.dumps({"state": dict(state)})
+    )
+
+
+async def _work(setup: RoleSetup, session: Session) -> RoleEnd:
+    nudges = [e for e in setup.journal.events if e["event"] == EventName.NUDGE and e["session_id"] == _id(session)]
+    text, turn = (nudges[-1]["text"], len(nudges)) if nudges else (setup.prompt, 0)
+    idle = 0
+    while True:
+        before = _steps(setup.journal)
+        outcome = await session.run_once(text, sender="harness" if turn else "user", turn=turn)
+        if setup.over():
+            return RoleEnd(outcome.final_text, None)
+        if (broken := _broken(outcome)) is not None:
+            return RoleEnd(outcome.final_text, f"The {setup.role} could not go on: {broken}")
+        idle = 0 if _steps(setup.journal) > before else idle + 1
+        if idle > NUDGES:
+            said = " ".join(outcome.final_text.split())[:300]
+            return RoleEnd(
+                outcome.final_text,
+                f"The {setup.role} ended its turn {idle} times in a row without a step of the protocol; phase "
+                f"{setup.state().get('phase')}. It last said: {said or 'nothing'}",
+            )
+        turn += 1
+        text = nudge_text(setup.state())
+        setup.journal.append(EventName.NUDGE, session_id=_id(session), turn=turn, text=text)
+
+
+def _id(session: Session) -> str:
+    return session.spec.session_id
+
+
+def _steps(journal: Journal) -> int:
+    return sum(1 for event in journal.events if event["event"] in _PROGRESS)
+
+
+def _broken(outcome: TurnOutcome) -> str | None:
+    """Return why another prompt would not help, or None."""
+    if outcome.status == "failed":
+        return f"the model gave no reply ({outcome.reason})"
+    if outcome.status == "budget":
+        return outcome.reason
+    return None
+
+
+def _open(setup: RoleSetup) -> tuple[Session, TraceWriter]:
+    known = next((e for e in setup.journal.events if e["event"] == EventName.SESSION and e["role"] == setup.role), None)
+    if known is None:
+        session_id = new_session_id()
+        path = new_trace_path(setup.operator, session_id)
+        known = setup.journal.append(
+            EventName.SESSION, role=setup.role, session_id=session_id, agent_id=setup.operator.id, trace=str(path)
+        )
+    path = Path(known["trace"])
+    begun = path.exists() and path.stat().st_size > 0
+    trace = TraceWriter(path)
+    spec = _spec(setup, known["session_id"], trace)
+    return (Session.resume(spec, path) if begun else Session(spec)), trace
+
+
+def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter) -> SessionSpec:
+    operator, workspace = setup.operator, setup.workspace
+    workspace.mkdir(parents=True, exist_ok=True)
+    config = read_agent(operator)
+    environment = environment_of(
+        setup.project, operator.id, workspace=workspace, model=setup.model, session_id=session_id
+    )
+    return SessionSpec(
+        project=setup.project,
+        agent_id=operator.id,
+        session_id=session_id,
+        workspace=workspace,
+        agent_state=operator.state,
+        provider=setup.provider,
+        model=setup.model,
+        entry=setup.entry,
+        system_prompt=assemble_system_prompt(operator, config, environment),
+        trace=trace,
+        tools=tuple(setup.tools),
+        background=tuple(setup.background),
+        thinking_level=config.thinking_level,
+        # A role works for hours and waits for a person; what bounds it is the run's budget and its turns.
+        budgets=Budgets(max_turns=setup.turns, wall_s=52 * WEEK_S, tokens=1 << 60),
+        seed=setup.seed,
+        live=setup.project.live / f"{session_id}.txt",
+        archive=operator.scratchpad / session_id / "truncated-tool-output",
+        max_tokens=config.model_max_tokens,
+        request_timeout_s=config.timeout_ms / 1000,
+    )
