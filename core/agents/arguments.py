@@ -7,8 +7,9 @@ property is the property left out; keys the schema does not name are kept for th
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 
 class ArgumentsError(ValueError):
@@ -18,12 +19,23 @@ class ArgumentsError(ValueError):
 def read_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, or raise ArgumentsError."""
     try:
-        value = json.loads(text) if text.strip() else {}
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite) if text.strip() else {}
     except (ValueError, RecursionError) as error:
         raise ArgumentsError(f"the arguments are not valid JSON ({error})") from error
     if not isinstance(value, dict):
         raise ArgumentsError(f"the arguments must be a JSON object, not {_kind(value)}")
     return _object(value, schema, "")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is out of range")
+    return number
 
 
 def _object(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> dict[str, Any]:
