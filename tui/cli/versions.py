@@ -29,7 +29,7 @@ def rollback(
     from core.state import rollback as swaps
 
     agent = place.agent(agent_id)
-    live = runs.live_run_of(place.project, agent_id)
+    live = runs.live_run(agent)
     if live is not None:
         if not stop:
             raise RefusedError(

@@ -1,0 +1,352 @@
+"""`exuvia build`, `optimize`, `try`, `evaluate` and `run`: work that costs model calls, each with an estimate first."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from core.foundation.errors import ExitCode, UsageError
+from tui.cli.common import Place, interrupted, json_option, note, place_options, print_json, say
+
+if TYPE_CHECKING:
+    from core.evolution.runs import RunSpec
+    from core.models.interface import ModelEntry
+
+R = TypeVar("R")
+_CALLS_A_CELL = 2  # a Target's Session and its Evaluator's
+
+
+def work_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options that every run has; the command receives them as `work: dict`."""
+
+    @click.option("--model", metavar="PROVIDER/ID", help="A configured model (else the project's default).")
+    @click.option("--seed", type=int, default=7, show_default=True, help="Makes rehearsal runs reproducible.")
+    @click.option("--concurrency", type=click.IntRange(1, 64), default=2, show_default=True, help="Cells at a time.")
+    @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Budget in money.")
+    @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Budget in tokens.")
+    @click.option("--allow-unisolated", is_flag=True, help="Run even where the kernel cannot confine. Not safe.")
+    @click.option("--detach", is_flag=True, help="Start it and return; follow it with 'exuvia runs show'.")
+    @functools.wraps(command)
+    def with_work(
+        *args: Any,
+        model: str | None,
+        seed: int,
+        concurrency: int,
+        max_cost: float | None,
+        max_tokens: int | None,
+        allow_unisolated: bool,
+        detach: bool,
+        **kwargs: Any,
+    ) -> R:
+        work = {
+            "model": model,
+            "seed": seed,
+            "concurrency": concurrency,
+            "budgets": {"cost_usd": max_cost, "tokens": max_tokens},
+            "allow_unisolated": allow_unisolated,
+            "detach": detach,
+        }
+        return command(*args, work=work, **kwargs)
+
+    return with_work
+
+
+def chosen_model(place: Place, model: str | None) -> tuple[dict[str, str], ModelEntry]:
+    """Return the pair that --model names, or the project's default, with what is configured of it."""
+    from core.models.registry import resolve
+    from core.state.project import read_project
+
+    if model is not None:
+        provider, slash, model_id = model.partition("/")
+        if not slash or not provider or not model_id:
+            raise UsageError(f"{model!r} is half a model.", hint="Name the pair: --model PROVIDER/ID")
+    else:
+        default = read_project(place.project).default_model
+        provider, model_id = ("rehearsal", "rehearsal-1") if default is None else (default.provider, default.model_id)
+    _, entry = resolve(place.project, provider, model_id)
+    return {"provider": provider, "model_id": model_id}, entry
+
+
+def _common(place: Place, work: dict[str, Any], sessions: int) -> dict[str, Any]:
+    """Return the fields that all specs share, after telling what the run may cost."""
+    from core.agents.estimate import estimate
+
+    pair, entry = chosen_model(place, work["model"])
+    expected = estimate(sessions, entry)
+    if pair["provider"] == "rehearsal":
+        note(f"Estimate: up to {sessions} sessions by the rehearsal model; it costs nothing.")
+    else:
+        usd = (
+            "unknown (no price configured)"
+            if expected.usd is None
+            else f"${expected.usd_low:.2f} to ${expected.usd_high:.2f}"
+        )
+        note(f"Estimate: up to {sessions} sessions, about {expected.tokens:,} tokens, cost {usd}.")
+        if work["budgets"]["cost_usd"] is None and work["budgets"]["tokens"] is None:
+            raise UsageError(
+                f"{pair['provider']} / {pair['model_id']} is a real model and the run has no budget.",
+                hint="Say --max-cost USD, or --max-tokens N where no price is configured.",
+            )
+    return {
+        "model": pair,
+        "seed": work["seed"],
+        "concurrency": work["concurrency"],
+        "budgets": {key: value for key, value in work["budgets"].items() if value is not None},
+        "allow_unisolated": work["allow_unisolated"],
+    }
+
+
+def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
+    from core.evolution import runs
+    from tui.cli.progress import follow
+    from tui.cli.runs import run_facts
+
+    run_id = runs.start(place.project, spec)
+    if detach:
+        if as_json:
+            print_json({"run_id": run_id})
+        else:
+            say(f"Started {run_id}. Follow it: exuvia runs show {run_id}")
+        return int(ExitCode.DONE)
+    note(f"Started {run_id}. Ctrl-C leaves it running.")
+    try:
+        view = follow(place.project, run_id)
+    except KeyboardInterrupt:
+        note(f"Run {run_id} goes on. Follow it: exuvia runs show {run_id}   Stop it: exuvia runs stop {run_id}")
+        interrupted()
+    if as_json:
+        print_json(run_facts(place.project, view))
+    else:
+        say(f"{run_id}: {view.state}{': ' + view.reason if view.reason else ''}")
+        if view.approval_id and view.state == "blocked":
+            say(f"Decide: exuvia approvals show {view.approval_id}")
+            say(f"        exuvia approvals approve {view.approval_id} --resume")
+    return runs.exit_of(view)
+
+
+@click.command(
+    epilog="Example:  exuvia build data_helper --requirement 'Does data chores.' --capability 'careful work'"
+)
+@click.argument("agent_id", metavar="AGENT")
+@click.option("--benchmark", "benchmark_id", metavar="ID", help="Id of the new benchmark (AGENT-benchmark by default).")
+@click.option("--requirement", metavar="TEXT", help="Make the agent from this first, if it does not exist.")
+@click.option("--capability", metavar="TEXT", required=True, help="What the benchmark shall measure.")
+@click.option("--baseline-score", type=click.FloatRange(0, 100), default=45, show_default=True, help="Wanted at most.")
+@click.option("--pilots", type=click.IntRange(1, 100), default=4, show_default=True, help="At most so many pilots.")
+@click.option("--approve", type=click.Choice(["ask", "auto"]), default="ask", show_default=True, help="Who freezes.")
+@work_options
+@json_option
+@place_options
+def build(
+    agent_id: str,
+    benchmark_id: str | None,
+    requirement: str | None,
+    capability: str,
+    baseline_score: float,
+    pilots: int,
+    approve: str,
+    work: dict[str, Any],
+    as_json: bool,
+    place: Place,
+) -> int:
+    """Let a Builder design and calibrate a benchmark for AGENT; it asks you before it freezes it."""
+    from core.evolution.specs import parse_spec
+    from core.state.fresh import ensure_home
+
+    ensure_home(place.home)
+    spec = parse_spec(
+        {
+            "kind": "build",
+            "agent_id": agent_id,
+            "benchmark_id": benchmark_id or f"{agent_id}-benchmark",
+            "requirement": requirement,
+            "capability": capability,
+            "baseline_score": baseline_score,
+            "pilots": pilots,
+            "approve": approve,
+            "detached_ask": "exit",
+            **_common(place, work, 1 + pilots * 8 * _CALLS_A_CELL),
+        }
+    )
+    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+
+
+def _cells(place: Place, agent_id: str, benchmark_id: str) -> int:
+    return len(place.benchmark(agent_id, benchmark_id).case_ids())
+
+
+@click.command(epilog="Example:  exuvia optimize data_helper data-chores --target-score 90 --runs 2 --rounds 5")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("benchmark_id", metavar="BENCH")
+@click.option("--target-score", type=click.FloatRange(0, 100), default=90, show_default=True, help="Stop when reached.")
+@click.option("--runs", type=click.IntRange(1, 20), default=2, show_default=True, help="Runs of each Case.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="At most so many Candidates.")
+@work_options
+@json_option
+@place_options
+def optimize(
+    agent_id: str,
+    benchmark_id: str,
+    target_score: float,
+    runs: int,
+    rounds: int,
+    work: dict[str, Any],
+    as_json: bool,
+    place: Place,
+) -> int:
+    """Let an Optimizer improve AGENT on BENCH: bounded Candidates, kept only if strictly better."""
+    from core.evolution.specs import parse_spec
+
+    cells = _cells(place, agent_id, benchmark_id) * runs * rounds
+    spec = parse_spec(
+        {
+            "kind": "optimize",
+            "agent_id": agent_id,
+            "benchmark_id": benchmark_id,
+            "target_score": target_score,
+            "runs": runs,
+            "rounds": rounds,
+            **_common(place, work, 1 + cells * _CALLS_A_CELL),
+        }
+    )
+    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+
+
+@click.command("try", epilog="Example:  exuvia try data_helper data-chores --hypothesis 'Reading notes first helps.'")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("benchmark_id", metavar="BENCH")
+@click.option("--runs", type=click.IntRange(1, 20), default=2, show_default=True, help="Runs of each Case.")
+@click.option("--hypothesis", default="The operator's edit improves the agent.", help="Why it should help.")
+@work_options
+@json_option
+@place_options
+def try_edit(
+    agent_id: str, benchmark_id: str, runs: int, hypothesis: str, work: dict[str, Any], as_json: bool, place: Place
+) -> int:
+    """Measure the edit you made to AGENT's state as a Candidate: kept if strictly better, else rolled back."""
+    from core.evolution.specs import parse_spec
+
+    spec = parse_spec(
+        {
+            "kind": "try",
+            "agent_id": agent_id,
+            "benchmark_id": benchmark_id,
+            "runs": runs,
+            "hypothesis": hypothesis,
+            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs * _CALLS_A_CELL),
+        }
+    )
+    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+
+
+@click.command(epilog="Example:  exuvia evaluate data_helper data-chores --runs 2")
+@click.argument("agent_id", metavar="AGENT")
+@click.argument("benchmark_id", metavar="BENCH")
+@click.option("--runs", type=click.IntRange(1, 20), default=1, show_default=True, help="Runs of each Case.")
+@click.option("--evidence-only", is_flag=True, help="Do not append the result to the scoreboard.")
+@work_options
+@json_option
+@place_options
+def evaluate(
+    agent_id: str,
+    benchmark_id: str,
+    runs: int,
+    evidence_only: bool,
+    work: dict[str, Any],
+    as_json: bool,
+    place: Place,
+) -> int:
+    """Measure the present version of AGENT on BENCH."""
+    from core.evolution.specs import parse_spec
+
+    spec = parse_spec(
+        {
+            "kind": "evaluate",
+            "agent_id": agent_id,
+            "benchmark_id": benchmark_id,
+            "runs": runs,
+            "append": not evidence_only,
+            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs * _CALLS_A_CELL),
+        }
+    )
+    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+
+
+@click.command(epilog="Example:  exuvia run data_helper -m 'Count the lines of data.csv.' --workspace ./work")
+@click.argument("agent_id", metavar="AGENT")
+@click.option("--message", "-m", required=True, help="What it shall do ('-' reads standard input).")
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Where it works (a new one else).")
+@click.option("--model", metavar="PROVIDER/ID", help="A configured model (else the project's default).")
+@click.option("--approve", "approval", type=click.Choice(["allow-all", "read-only", "deny-all"]), default="allow-all",
+              show_default=True, help="Which tool calls are allowed.")  # fmt: skip
+@click.option("--seed", type=int, default=7, show_default=True, help="Makes rehearsal runs reproducible.")
+@click.option("--allow-unisolated", is_flag=True, help="Run even where the kernel cannot confine. Not safe.")
+@json_option
+@place_options
+def run(
+    agent_id: str,
+    message: str,
+    workspace: Path | None,
+    model: str | None,
+    approval: str,
+    seed: int,
+    allow_unisolated: bool,
+    as_json: bool,
+    place: Place,
+) -> int:
+    """Run AGENT once on a message, confined, in its own process; the trace tells what it did."""
+    from core.agents.run_agent import launch_target
+    from core.agents.target import TargetSpec
+    from core.foundation.clock import new_session_id, short_id
+    from core.models.interface import ModelRef
+    from core.traces.writer import new_trace_path
+
+    agent = place.agent(agent_id)
+    pair, _ = chosen_model(place, model)
+    text = sys.stdin.read() if message == "-" else message
+    if not text.strip():
+        raise UsageError("The message is empty.", hint="Say what the agent shall do: -m TEXT")
+    where = workspace or agent.workspaces / f"tmp-{short_id()}"
+    where.mkdir(parents=True, exist_ok=True)
+    session_id = new_session_id()
+    outcome = asyncio.run(
+        launch_target(
+            TargetSpec(
+                project=place.project,
+                agent_id=agent_id,
+                workspace=where.resolve(),
+                message=text,
+                model=ModelRef(pair["provider"], pair["model_id"]),
+                session_id=session_id,
+                trace_path=new_trace_path(agent, session_id),
+                seed=seed,
+                approval=approval,  # type: ignore[arg-type]  # click allows no other words
+                allow_unisolated=allow_unisolated,
+            )
+        )
+    )
+    if as_json:
+        print_json(
+            {
+                "session_id": outcome.session_id,
+                "status": outcome.status,
+                "reason": outcome.reason,
+                "text": outcome.text,
+                "workspace": str(outcome.workspace),
+                "trace": str(outcome.trace_path),
+                "notices": list(outcome.notices),
+            }
+        )
+    else:
+        for notice in outcome.notices:
+            note(notice)
+        say(outcome.text)
+        note(f"{outcome.status} {outcome.reason}".rstrip() + f"   workspace {outcome.workspace}")
+        note(f"exuvia trace show {outcome.session_id}")
+    return int(ExitCode.DONE if outcome.status == "completed" else ExitCode.FAILED)
