@@ -224,4 +224,3 @@ def _bring_home(orders: Orders) -> None:
         if trace.is_symlink() or not trace.is_file() or not SESSION_ID.match(name) or (target / trace.name).exists():
             continue
         trace.rename(target / trace.name)
-

@@ -8,32 +8,19 @@ them is committed; a request that was cut is simply sent again. The order of rec
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from core.foundation.errors import ConflictError, UsageError
 from core.foundation.visible import visible_line
-from core.models.interface import (
-    Finished,
-    Item,
-    ProviderError,
-    Request,
-    Sender,
-    Text,
-    TextDelta,
-    Thinking,
-    ToolCall,
-    Usage,
-)
-from core.models.retry import delay_before_next
+from core.models.interface import Sender, ToolCall, Usage
 from core.traces import records
 
 from .budgets import Spent, exceeded, wall_reason
 from .conversation import STOPPED, Conversation, Turn
+from .exchange import Exchange
 from .execution import Execution
 from .live import LiveText
 from .outputs import well_formed
@@ -43,16 +30,6 @@ from .tool import ToolResult
 __all__ = ["Session", "SessionSpec", "TurnOutcome"]
 
 INTERRUPT_REASON = "aborted by user"
-
-
-@dataclass(slots=True)
-class _Reply:
-    """A reply as far as it came: what is recorded, and the text that streamed since the last complete item."""
-
-    items: int = 0
-    streamed: str = ""
-    usage: Usage | None = None
-    finished: bool = False
 
 
 class Session:
@@ -67,12 +44,11 @@ class Session:
         self._steering: list[str] = []
         self._work: asyncio.Task[None] | None = None
         self._interrupted = False
-        self._warned = False
         self._restarted: frozenset[str] = frozenset()
         self._active_s = 0.0
-        self._failure: ProviderError | None = None
-        self._reply = _Reply()
-        self._specs = tuple(tool.spec for tool in spec.tools)
+        self._exchange = Exchange(
+            spec, self.conversation, self._execution, self._live, record=self._record, notice=self._notice
+        )
         for text in spec.notices:
             self._notice(text)
 
@@ -167,8 +143,8 @@ class Session:
 
     async def _work_on(self) -> TurnOutcome:
         if not self.conversation.tools_announced:
-            self._record(records.tool_list_ready(self._specs))
-        self._interrupted, self._failure = False, None
+            self._record(records.tool_list_ready([tool.spec for tool in self.spec.tools]))
+        self._interrupted, self._exchange.failure = False, None
         started = time.monotonic()
         self._work = asyncio.ensure_future(self._loop())
         try:
@@ -208,7 +184,7 @@ class Session:
             if reason is not None:
                 self._abort(reason)
                 return
-            if not await self._request():
+            if not await self._exchange.send():
                 return
 
     async def _background_goes_on(self) -> bool:
@@ -238,7 +214,7 @@ class Session:
         for call in calls:
             # Only a trace of another engine lacks a decision here: ours stands beside the call.
             if call.call_id not in self.conversation.decisions:
-                await self._decide(call)
+                await self._exchange.decide(call)
         await self._execution.answer_all(
             calls, self.conversation.decisions, restarted=self._restarted, answered=self._record_output
         )
@@ -246,104 +222,11 @@ class Session:
     def _record_output(self, call: ToolCall, result: ToolResult) -> None:
         self._record(records.tool_call_output(call.call_id, result.output, stop_reason=result.stop_reason))
 
-    # -- the request -----------------------------------------------------------------------------------------------
-
-    async def _request(self) -> bool:
-        """Send the conversation, as often as it is worth it. False when the turn ended for want of a reply."""
-        for attempt in itertools.count(1):
-            self._record(records.request_begin())
-            try:
-                await self._stream()
-            except ProviderError as error:
-                self._record_usage(error.usage)
-                delay = delay_before_next(attempt, error)
-                self._record(
-                    records.request_end(
-                        error.status,
-                        error_message=str(error),
-                        attempt=attempt,
-                        retry_in_ms=None if delay is None else round(delay * 1000),
-                    )
-                )
-                self._live.clear()
-                if delay is None:
-                    self._failure = error
-                    self._record(records.abort(f"llm request error: {error}"))
-                    return False
-                self._live.write(f"[waiting {delay:g} s before attempt {attempt + 1}: {error}]\n")
-                await self.spec.wait(delay)
-                self._live.clear()
-                continue
-            self._record_usage(self._reply.usage)
-            self._record(records.request_end("completed", attempt=attempt if attempt > 1 else None))
-            self._live.clear()
-            return True
-        raise AssertionError("unreachable")
-
-    async def _stream(self) -> None:
-        self._reply = reply = _Reply()
-        async for event in self.spec.provider.stream(self._make_request()):
-            match event:
-                case TextDelta():
-                    reply.streamed += event.text
-                    self._live.write(event.text)
-                case Item():
-                    await self._item(event.message)
-                case Finished():
-                    reply.usage, reply.finished = event.usage, True
-        if not reply.finished:
-            raise ProviderError("the reply broke off", status="malformed")
-        if not reply.items:
-            raise ProviderError("the reply was empty", status="malformed", usage=reply.usage)
-
-    async def _item(self, message: Text | Thinking | ToolCall) -> None:
-        self._reply.streamed = ""
-        match message:
-            case Text():
-                if message.text.strip():
-                    self._reply.items += 1
-                    self._record(records.assistant_text(well_formed(message.text)))
-            case Thinking():
-                self._record(records.thinking(well_formed(message.text), fidelity=message.fidelity))
-            case ToolCall():
-                self._reply.items += 1
-                if message.call_id in self.conversation.call_ids:
-                    raise ProviderError(f"the call id {message.call_id} came twice", status="malformed")
-                call = ToolCall(message.call_id, well_formed(message.name), well_formed(message.arguments))
-                self._record(records.tool_call(call.call_id, call.name, call.arguments))
-                await self._decide(call)
-
-    async def _decide(self, call: ToolCall) -> None:
-        decision = await self._execution.decide(call)
-        if decision is not None:
-            self._record(records.approval_decision(decision, call.call_id))
-
-    def _make_request(self) -> Request:
-        spec = self.spec
-        return Request(
-            model=spec.model,
-            system_prompt=spec.system_prompt,
-            messages=tuple(self.conversation.messages),
-            tools=self._specs,
-            max_tokens=spec.max_tokens,
-            thinking_level=spec.thinking_level,
-            timeout_s=spec.request_timeout_s,
-            seed=spec.seed,
-        )
-
     # -- records ---------------------------------------------------------------------------------------------------
 
     def _record(self, record: records.Record) -> None:
         self.spec.trace.append(record)
         self.conversation.apply(*record)
-
-    def _record_usage(self, usage: Usage | None) -> None:
-        if usage is not None:
-            self._record(records.token_usage(self.conversation.session_usage + usage, usage))
-            limit = self.spec.context_limit
-            if limit is not None and usage.total > limit and not self._warned:
-                self._warned = True
-                self._notice(f"the context has reached {usage.total} tokens of {limit}; it is not compacted here")
 
     def _meta(self) -> records.Record:
         spec = self.spec
@@ -366,8 +249,8 @@ class Session:
         if not self.conversation.unfinished:
             return
         if self.conversation.request_open:
-            if self._reply.streamed:
-                self._record(records.assistant_text(well_formed(self._reply.streamed), stop_reason="aborted"))
+            if self._exchange.streamed:
+                self._record(records.assistant_text(well_formed(self._exchange.streamed), stop_reason="aborted"))
             self._record(records.request_end("aborted", attempt=1))
         for call in self.conversation.pending_calls():
             self._record(records.tool_call_output(call.call_id, STOPPED, stop_reason="aborted"))
@@ -395,6 +278,7 @@ class Session:
         assert turn.status is not None
         usage = None if turn.unknown_usage else turn.usage
         price = self.spec.entry.price
+        failure = self._exchange.failure
         return TurnOutcome(
             text="\n".join(turn.texts),
             final_text=turn.final_text,
@@ -403,8 +287,8 @@ class Session:
             usage=usage,
             cost=price.cost(usage) if usage is not None and price is not None else None,
             turns=turn.requests,
-            failure=self._failure.status if self._failure is not None else None,
-            permanent=self._failure.permanent if self._failure is not None else False,
+            failure=failure.status if failure is not None else None,
+            permanent=failure is not None and failure.permanent,
         )
 
 
