@@ -25,11 +25,13 @@ _STOP = frozenset(
     re.findall(
         r"\w+",
         "a an and any are as at be by each for from in into is it its no of on one or that the there this to was with "
-        "you your write file files what which when where use",
+        "you your write file files what which when where use not up their other whatever new old type typed "
+        # words of nearly every chore: they tell no skill from another
+        "csv json table row rows column columns list text line lines number order ordered sorted value values",
     )
 )
 _K1, _B = 1.5, 0.75  # the usual Okapi BM25 constants
-THRESHOLD = 2.0  # below it no skill speaks of the work at hand
+MIN_TERMS = 3  # a skill that shares fewer words with the task does not speak of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def skills(system_prompt: str) -> tuple[SkillEntry, ...]:
 
 
 def _stem(word: str) -> str:
-    for ending in ("ing", "ies", "es", "ed", "s"):
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    for ending in ("ing", "es", "ed", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
@@ -107,13 +111,13 @@ def most_relevant(statement: str, entries: Sequence[SkillEntry]) -> SkillEntry |
     """Return the skill that speaks most of the work at hand, by BM25 of the statement over the entries' texts.
 
     The weight of a term never falls below that of a term half the entries hold, so that a lone skill can be
-    found. None where the best stays below THRESHOLD; ties go to the first path.
+    found. None where none shares MIN_TERMS words with it; ties go to the first path.
     """
+    query = set(_terms(statement))
     if not entries:
         return None
     documents = [Counter(_terms(entry.text)) for entry in entries]
     average = sum(sum(document.values()) for document in documents) / len(documents) or 1.0
-    query = set(_terms(statement))
 
     def score(document: Counter[str]) -> float:
         length = sum(document.values())
@@ -126,7 +130,11 @@ def most_relevant(statement: str, entries: Sequence[SkillEntry]) -> SkillEntry |
         return total
 
     ranked = sorted(
-        zip(entries, map(score, documents), strict=True), key=lambda pair: (-round(pair[1], 9), pair[0].path)
+        (
+            (entry, score(document))
+            for entry, document in zip(entries, documents, strict=True)
+            if len(query & document.keys()) >= MIN_TERMS
+        ),
+        key=lambda pair: (-round(pair[1], 9), pair[0].path),
     )
-    best, points = ranked[0]
-    return best if points >= THRESHOLD else None
+    return ranked[0][0] if ranked else None

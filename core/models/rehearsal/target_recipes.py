@@ -185,6 +185,9 @@ for name in sorted(os.listdir(folder)):
     stem, ext = os.path.splitext(name)
     found = re.search(r"(\\d{4})-(\\d\\d)-(\\d\\d)", stem) or re.search(r"(\\d{4})(\\d\\d)(\\d\\d)", stem)
     year, month, day = found.groups() if found else ("undated", "00", "00")
+    turned = re.search(r"(\\d\\d)-(\\d\\d)-(\\d{4})", stem)
+    if turned and E.get("DATE_ORDER") == "dmy":
+        found, (day, month, year) = turned, turned.groups()
     title = re.sub(r"[^a-z0-9]+", "-", (stem.replace(found[0], "") if found else stem).lower()).strip("-")
     target = E["PATTERN"]
     for mark, value in (("year", year), ("month", month), ("date", f"{year}-{month}-{day}"), ("title", title),

@@ -110,11 +110,11 @@ def members():
     more = " The folder `office/` holds what the secretaries left behind."
     return [
         revision("members-draft", MEMBERS, MEMBERS_TEXT.format(more=more), draft_items, "register",
-                 {"office/notes.txt": NOTES}, plain=330, convention=40, variants=40),
+                 {"office/notes.txt": NOTES}, plain=300, convention=36, variants=36),
         revision("members-rows", MEMBERS, MEMBERS_TEXT.format(more=more), draft_items, "register",
-                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, noise=NOISE, plain=520, convention=60, variants=60),
+                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, noise=NOISE, plain=430, convention=52, variants=52),
         revision("members-final", MEMBERS, MEMBERS_TEXT.format(more=more), final_items, "register",
-                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, STANDARD, NOISE[:2], plain=330, convention=90, variants=110,
+                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, STANDARD, NOISE[:2], plain=250, convention=80, variants=100,
                  corrected=60, undecided=45, prose=6),
     ]
 
@@ -127,5 +127,5 @@ def rota():
 
 def tools():
     return [revision("tools-final", TOOLS, TOOLS_TEXT, final_items, "inventory", {"stock/desk/desk-book.md": DESK}, STANDARD,
-                     (("condition", ["good", "worn", "new"]),), plain=260, convention=80, variants=90, corrected=50,
+                     (("condition", ["good", "worn", "new"]),), plain=220, convention=70, variants=80, corrected=50,
                      undecided=36, prose=5)]
