@@ -201,7 +201,8 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
         trouble = trials.give_up(f"engine-give-up-{len(desk.journal.events)}", end.gave_up)
         raise BlockedError(" ".join(part for part in (end.gave_up, trouble) if part), hint="Resume to let it go on.")
     stops = [event for event in desk.journal.events if event["event"] == EventName.STOP_REQUESTED]
-    if state.stop_reason is not None and (stops[-1].get("foreign_change") or not state.rounds_done):
+    unmeasured = bool(state.history) and state.history[-1].decision == "unevaluable"
+    if state.stop_reason is not None and (stops[-1].get("foreign_change") or unmeasured or not state.rounds_done):
         raise BlockedError(f"The Optimizer stopped: {state.stop_reason} {stops[-1].get('foreign_change', '')}".strip())
     phase(desk, "heldout", "measuring the held-out Cases at the final version")
     final = await heldout.measure(desk, "final", runs=spec.runs)
@@ -219,9 +220,7 @@ async def evaluate_flow(desk: Desk, spec: EvaluateSpec, provider: Provider, entr
     phase(desk, "evaluate")
     results = await desk.fill(
         [
-            CellRequest(
-                f"evaluation-v{present.version}-{case_id}-{run}", case_id, run, present.version, "evaluation", 0
-            )
+            CellRequest(f"evaluation-v{version}-{case_id}-{run}", case_id, run, version, "evaluation", 0)
             for case_id in cases
             for run in range(1, spec.runs + 1)
         ]

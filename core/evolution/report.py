@@ -220,7 +220,7 @@ def _limitations(view: RunView) -> str:
     if view.kind in {"optimize", "try"}:
         found.append("Decisions follow the strict rule; a small difference may lie within noise.")
     failed = [cell for cell in view.cells if cell.state == "failed"]
-    found += [f"Cell {c.case_id}/{c.run} of version {c.version} has no score: {_line(c.reason)}" for c in failed]
+    found += [f"Cell {c.case_id}/{c.run} of version {c.version} has no score: {_line(c.reason)[:300]}" for c in failed]
     unknown = view.cost_unknown
     if unknown:
         found.append(f"The cost of {unknown} cell(s) is unknown; unknown is not zero.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+from core.agents.isolation.launch import ConfinedProcess
 from core.agents.isolation.policy import IsolationPolicy
 from core.agents.tool import BackgroundWork, Tool, ToolContext, ToolResult
 from core.agents.tools.commands import ExecCommand, InputCommand, KillCommand, Shell, private_home
@@ -54,9 +55,25 @@ def builder_tools(
     home = private_home(scratchpad)
     commands = IsolationPolicy(read=policy.read, write=(*policy.write, home))
     reach = Reach(policy, workspace.resolve())
-    shell = Shell(commands, workspace.resolve(), home, allow_unisolated=allow_unisolated)
+    shell = RoleShell(commands, workspace.resolve(), home, allow_unisolated=allow_unisolated)
     tools = (ReadFile(reach), WriteFile(reach), EditFile(reach), ExecCommand(shell), InputCommand(shell))
     return (*tools, KillCommand(shell)), (shell,)
+
+
+@dataclass
+class RoleShell(Shell):
+    """A shell whose policy names places that come into being later: the agent, its benchmark, the first workspace."""
+
+    async def start(self, command: str, workdir: str | None) -> ConfinedProcess:
+        """Start a command that may reach what exists of `policy` now; the kernel layer takes only what is there."""
+        whole = self.policy
+        self.policy = replace(
+            whole, read=tuple(p for p in whole.read if p.exists()), write=tuple(p for p in whole.write if p.exists())
+        )
+        try:
+            return await super().start(command, workdir)
+        finally:
+            self.policy = whole
 
 
 @dataclass(frozen=True)

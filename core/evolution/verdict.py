@@ -79,11 +79,15 @@ class SeparatingPrediction:
     score_if_desired: float
 
 
+TOLERANCE = 10.0
+"""Points by which a result may differ from its prediction and still agree with it."""
+
+
 def missed(prediction: SeparatingPrediction, observed: float) -> bool:
     """Tell whether a result contradicts its prediction.
 
-    It does where it lies further from the predicted score than half the distance that was said to separate the
-    two behaviours: then the Case did not meet the strategy it was built against.
+    It does where it lies more than TOLERANCE points off, or nearer to the result of the other behaviour: then the
+    Case did not meet the strategy it was built against.
     """
-    separation = abs(prediction.score_if_desired - prediction.score_if_observed)
-    return abs(observed - prediction.score_if_observed) > separation / 2
+    off = abs(observed - prediction.score_if_observed)
+    return off > TOLERANCE or off > abs(observed - prediction.score_if_desired)

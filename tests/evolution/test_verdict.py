@@ -80,7 +80,19 @@ def test_a_prediction_holds_when_each_case_moves_the_predicted_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "expected"), [(30.0, False), (40.0, False), (60.0, False), (60.1, True), (100.0, True), (0.0, False)]
+    ("desired", "observed", "expected"),
+    [
+        (90.0, 30.0, False),
+        (90.0, 40.0, False),
+        (90.0, 40.1, True),
+        (90.0, 20.0, False),
+        (90.0, 19.0, True),
+        (90.0, 90.0, True),
+        (40.0, 36.0, True),
+        (40.0, 35.0, False),
+    ],
 )
-def test_a_pilot_misses_when_the_result_is_nearer_the_other_behaviour(observed: float, *, expected: bool) -> None:
-    assert missed(SeparatingPrediction(30.0, 90.0), observed) is expected
+def test_a_prediction_is_missed_by_more_than_ten_points_or_by_meeting_the_other_behaviour(
+    desired: float, observed: float, *, expected: bool
+) -> None:
+    assert missed(SeparatingPrediction(30.0, desired), observed) is expected
