@@ -141,10 +141,13 @@ class OptimizeProtocol:
             if "set" in edit:
                 assert edit["path"] == "system_config.yaml"
                 files[edit["path"]] = str(edit["set"])
+            elif edit.get("delete"):
+                del files[edit["path"]]
             else:
                 files[edit["path"]] = edit["content"]
             kind = {"AGENTS.md": "agents_md", "system_config.yaml": "config"}.get(edit["path"], "skill")
-            edits.append({"kind": kind, "path": edit["path"]})
+            gone = bool(edit.get("delete"))
+            edits.append({"kind": kind, "path": edit["path"], "added": 0 if gone else 1, "removed": int(gone)})
         if files == self.reference:
             return "no_change", "change something"
         self.version += 1

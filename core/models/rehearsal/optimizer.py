@@ -11,8 +11,9 @@ from typing import Any
 
 from core.models.interface import Request, Text
 from core.models.rehearsal import optimizer_texts as texts
-from core.models.rehearsal.choosing import Seen, choose, expectations, kind_of, supported
+from core.models.rehearsal.choosing import Proposal, Seen, choose, expectations, kind_of, supported
 from core.models.rehearsal.lesson_library import Lesson, lessons
+from core.models.rehearsal.optimizer_record import case_scores, record_of
 from core.models.rehearsal.transcript import Reply, Step, Transcript, call
 
 _PATIENCE = 4  # refusals of one call for one reason
@@ -101,11 +102,7 @@ class _Turn:
         return {str(case["case_id"]): list(case.get("runs") or []) for case in reference.get("cases") or []}
 
     def _scores(self) -> dict[str, float]:
-        means = {
-            case: [float(run["score"]) for run in runs if isinstance(run.get("score"), int | float)]
-            for case, runs in self._reference_cases().items()
-        }
-        return {case: sum(runs) / len(runs) for case, runs in means.items() if runs}
+        return case_scores((self._state.get("reference") or {}).get("cases"))
 
     def _statement_paths(self, case_id: str) -> list[str]:
         """Return where a Case's statement may be read, the likelier place first."""
@@ -189,39 +186,21 @@ class _Turn:
         current = self._agents_md()
         if current is None:
             return self._read("I read the agent's rules as they stand.", [self._agents_md_path()])
-        seen = self._seen()
-        state = self._state
-        history: list[Mapping[str, Any]] = [entry for entry in state.get("history") or [] if isinstance(entry, dict)]
-        lesson = choose(
-            [lesson for lesson in lessons() if not self._tried(lesson, history, current)],
-            seen,
-            kinds_tried={lesson.edit for lesson in lessons() if any(_is(lesson, entry) for entry in history)},
-            rounds_left=int(state.get("round_limit") or 1) - len([e for e in history if _counts(e)]),
-            seed=self._seed,
-        )
-        if lesson is None:
+        seen, library = self._seen(), lessons()
+        record = record_of(self._talk, library, seen, _NOT_THE_LESSON)
+        measured = [entry for entry in self._state.get("history") or [] if entry.get("decision") != "unevaluable"]
+        left = int(self._state.get("round_limit") or 1) - len(measured)
+        proposal = choose(library, seen, record, rounds_left=left, seed=self._seed)
+        if proposal is None:
             return self._stop("No admissible hypothesis is left that the evidence supports.")
         return self._say(
-            texts.thought(lesson, seen),
+            texts.thought(proposal, seen),
             "propose_candidate",
             {
-                "hypothesis": lesson.hypothesis,
-                "prediction": {"overall": "higher", "cases": expectations(lesson, seen)},
-                "edits": [_edit(lesson, current, texts.why(lesson, seen))],
+                "hypothesis": proposal.hypothesis,
+                "prediction": {"overall": "higher", "cases": expectations(proposal, seen, record)},
+                "edits": _edits(proposal, current, seen),
             },
-        )
-
-    def _tried(self, lesson: Lesson, history: list[Mapping[str, Any]], agents_md: str) -> bool:
-        if lesson.edit == "agents_md" and lesson.body.strip() in agents_md:
-            return True
-        if any(_is(lesson, entry) and _counts(entry) for entry in history):
-            return True
-        if sum(_is(lesson, entry) for entry in history) > 1:  # could not be measured twice
-            return True
-        return any(
-            step.argument("hypothesis") == lesson.hypothesis and self._tells_of_lesson(step)
-            for step in self._talk.of_tool("propose_candidate")
-            if step.refused is not None
         )
 
     def _decide(self) -> Reply:
@@ -264,21 +243,15 @@ class _Turn:
                 elif step.refused == "no_new_repair":
                     runs += 1
         source = newest or self._state.get("candidate") or {}
-        scores = {
-            str(case.get("case_id", case.get("case"))): float(case["score"])
-            for case in source.get("cases") or []
-            if isinstance(case, dict) and isinstance(case.get("score"), int | float)
-        }
+        scores = case_scores(source.get("cases"))
         failed = source.get("failed")
         return scores, failed if isinstance(failed, list) else [], runs
 
 
-def _is(lesson: Lesson, entry: Mapping[str, Any]) -> bool:
-    return entry.get("hypothesis") == lesson.hypothesis
-
-
-def _counts(entry: Mapping[str, Any]) -> bool:
-    return entry.get("decision") in ("accepted", "rejected")
+def _edits(proposal: Proposal, agents_md: str, seen: Seen) -> list[dict[str, Any]]:
+    edits = [_edit(lesson, agents_md, texts.why(lesson, seen)) for lesson in proposal.lessons]
+    gone = "The tasks that it speaks to got worse with it."
+    return edits + [{"path": lesson.path, "delete": True, "why": gone} for lesson in proposal.removed]
 
 
 def _edit(lesson: Lesson, agents_md: str, why: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.models.rehearsal.choosing import Seen, affected
+from core.models.rehearsal.choosing import Proposal, Seen, affected
 from core.models.rehearsal.lesson_library import Lesson
 from core.models.rehearsal.transcript import Step, Transcript
 
@@ -21,11 +21,11 @@ def hit_turn_limit(step: Step) -> bool:
     return False
 
 
-def thought(lesson: Lesson, seen: Seen) -> str:
+def thought(proposal: Proposal, seen: Seen) -> str:
     """Say what was seen and what is tried."""
     low = sorted(seen.scores, key=lambda case: (seen.scores[case], case))[:2]
     told = ", ".join(f"{case} {seen.scores[case]:g}" for case in low)
-    return f"Weakest: {told}. {lesson.hypothesis}"
+    return f"Weakest: {told}. {proposal.hypothesis}"
 
 
 def why(lesson: Lesson, seen: Seen) -> str:
