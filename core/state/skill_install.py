@@ -1,8 +1,7 @@
-"""Copying skills into an agent: whole directories, named as they name themselves (EVOLUTION 3.1 no. 6 and 8)."""
+"""Copying skills into an agent: whole directories (EVOLUTION 3.1 no. 6)."""
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +10,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from core.foundation.errors import ConflictError, NotFoundError, UsageError
-from core.foundation.visible import decode
 from core.state.paths import check_id
 
 # One skill under its newer and its older name; a library has either (EVOLUTION 3).
 _ALIASES = {"agent-initialization": "agent-creation", "agent-creation": "agent-initialization"}
-
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
 @contextmanager
@@ -39,14 +35,12 @@ def library_skill(name: str, library: Path | None = None) -> Iterator[Path]:
 def install_skill(source: Path, skills: Path) -> Path:
     """Copy the skill directory `source` into `skills` and return the copy.
 
-    Its SKILL.md must name it as the directory does. Raises UsageError for anything else, or for a symbolic link in
-    it, and ConflictError where a skill of that name is installed.
+    What its SKILL.md says is for the caller to judge (`core.skillrepo.document`). Raises UsageError where there is
+    none, or for a symbolic link in it, and ConflictError where a skill of that name is installed.
     """
-    name = declared_name(source)
-    if name != source.name:
-        raise UsageError(
-            f"The skill in {source} calls itself {name!r}.", hint="The directory and its SKILL.md must have one name."
-        )
+    name = source.name
+    if not (source / "SKILL.md").is_file():
+        raise UsageError(f"{source} is no skill: it has no SKILL.md.", hint="Give the directory of a skill.")
     linked = next((path for path in source.rglob("*") if path.is_symlink()), None)
     if linked is not None:
         raise UsageError(f"The skill {name!r} holds a symbolic link: {linked}.", hint="Put a copy in its place.")
@@ -58,21 +52,3 @@ def install_skill(source: Path, skills: Path) -> Path:
     for path in [target, *target.rglob("*")]:  # a library may be installed read-only; a copy is the agent's own
         path.chmod(path.stat().st_mode | 0o200)
     return target
-
-
-def declared_name(skill: Path) -> str:
-    """Return the `name` in the front matter of a skill's SKILL.md. Raises UsageError where there is none."""
-    try:
-        text = decode((skill / "SKILL.md").read_bytes())
-    except OSError as error:
-        raise UsageError(
-            f"{skill} is no skill: it has no readable SKILL.md.", hint="Give the directory of a skill."
-        ) from error
-    front = _FRONT_MATTER.match(text)
-    for line in front.group(1).splitlines() if front else ():
-        key, colon, value = line.partition(":")
-        if colon and key.strip() == "name":
-            return value.strip().strip("'\"")
-    raise UsageError(
-        f"{skill / 'SKILL.md'} has no name in its front matter.", hint="Start it with ---, name: ..., ---."
-    )

@@ -254,7 +254,7 @@ def test_an_agent_is_never_overwritten(project: ProjectPaths) -> None:
 def test_a_failed_creation_leaves_nothing(project: ProjectPaths, tmp_path: Path) -> None:
     linked = _skill(tmp_path, "linked")
     (linked / "out").symlink_to("/etc/passwd")
-    for skills in ([_skill(tmp_path, "dir-name", "other-name")], [linked], ["no-such-skill"], [tmp_path / "none"]):
+    for skills in ([linked], ["no-such-skill"], [tmp_path / "none"]):
         with pytest.raises(UsageError):
             _new(project, skills=skills, library=tmp_path / "library")
     assert list(project.agents.iterdir()) == []

@@ -109,8 +109,11 @@ def install(source: str, agent_id: str, replace: bool, as_json: bool, place: Pla
 
     directory = Path(source).resolve() if (Path(source) / "SKILL.md").is_file() else _named(_library(), source)
     document = read_skill(directory)
-    if not document.name or not document.description:
-        raise UsageError(f"{source} has no name or description.", hint=f"See: exuvia skill validate {source}")
+    if not document.description or document.fields.get("name") != directory.name:
+        raise UsageError(
+            f"The skill in {source} does not name and describe itself as its directory does.",
+            hint=f"See: exuvia skill validate {source}",
+        )
     agent = place.agent(agent_id)
     name = directory.name
     kept = snapshots.create(agent)
