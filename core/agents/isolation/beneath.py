@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -43,10 +44,8 @@ def open_beneath(policy: IsolationPolicy, path: Path, *, write: bool = False, ma
 def _step(folder: int, name: str, path: Path, *, make: bool) -> int:
     """Go one folder down; closes `folder`, or leaves it open when it raises."""
     if make:
-        try:
+        with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o755, dir_fd=folder)
-        except FileExistsError:
-            pass
     try:
         below = os.open(name, _FOLDER, dir_fd=folder)
     except OSError as error:

@@ -42,7 +42,7 @@ def wrap(argv: Sequence[str], *, policy: IsolationPolicy, cwd: Path, means: Supp
     options += ["--remount-ro", "/", "--chdir", str(cwd)]
     carried: list[int] = []
     if means.seccomp:
-        program = seccomp.program(network=policy.network, inner=True, mounting=False, by_path=False, ipc=True)
+        program = seccomp.program(network=policy.network, inner=True, by_path=False, ipc=True)
         fd = os.memfd_create("filter", os.MFD_CLOEXEC)
         os.write(fd, program)
         os.lseek(fd, 0, os.SEEK_SET)

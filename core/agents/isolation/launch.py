@@ -169,7 +169,16 @@ class ConfinedProcess:
         if not piece:
             asyncio.get_running_loop().remove_reader(self._status)
             os.close(self._status)
-            self._settle(IsolationError("the command's keeper ended before it could report"))
+            if not self._ended.done():
+                said = self._last_words()
+                self._settle(IsolationError(f"the command's keeper ended before it could report: {said}"))
+
+    def _last_words(self) -> str:
+        """Return the end of what came out, with nothing left in the pipe."""
+        with contextlib.suppress(OSError):
+            while self._output is not None and (piece := os.read(self._output, _CHUNK)):
+                self._buffer += piece
+        return bytes(self._buffer[-300:]).decode("utf-8", "replace").strip()
 
     def _hear(self, line: str) -> None:
         word, _, rest = line.partition(" ")
@@ -322,9 +331,11 @@ async def spawn_confined(
     return process
 
 
+# A confined engine may read the package but not list the folder it lies in, where benchmarks may lie too
 _PROGRAM = (
-    "import sys; sys.path.insert(0, {root!r}); from core.agents.isolation.keeper import main; main()"
-)  # fmt: skip
+    "import sys; package = sys.modules['core'] = type(sys)('core'); package.__path__ = [{package!r}]; "
+    "from core.agents.isolation.keeper import main; main()"
+)
 
 
 def _start(
@@ -363,7 +374,7 @@ def _start(
     inherited = (orders, control_read, status_write)
     try:
         keeper = subprocess.Popen(
-            [system_paths.interpreter(), "-I", "-S", "-c", _PROGRAM.format(root=str(system_paths.CODE_ROOT)),
+            [system_paths.interpreter(), "-I", "-S", "-c", _PROGRAM.format(package=str(system_paths.CODE_ROOT / "core")),
              *map(str, inherited)],
             stdin=input_fd, stdout=output_write, stderr=output_write, cwd="/", env={"LANG": "C.UTF-8"},
             pass_fds=(*inherited, *carried), start_new_session=True,

@@ -60,8 +60,6 @@ def plan(policy: IsolationPolicy, support: Support, *, engine: bool = False, ins
         filter=seccomp.program(
             network=policy.network,
             inner=not engine,
-            # Without Landlock, whose domains cannot mount, a command's own tree is all that holds it
-            mounting=engine and not support.landlock_abi,
             by_path=not engine and not support.user_namespaces,
             ipc=support.user_namespaces,
         )

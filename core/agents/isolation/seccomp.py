@@ -102,13 +102,12 @@ def _sockets(allowed: list[tuple[int, int, tuple[int, ...]]]) -> list[Instructio
     return [*body, _errno(EAFNOSUPPORT)]
 
 
-def program(*, network: str, inner: bool, mounting: bool, by_path: bool, ipc: bool) -> bytes:
+def program(*, network: str, inner: bool, by_path: bool, ipc: bool) -> bytes:
     """Return the filter as an array of `struct sock_filter`.
 
     network: "none", "tcp-connect" or "full". inner: a command (no new namespaces); else the engine process, whose
-    keepers make some. mounting: leave the mount calls to a process that must still build its root. by_path: refuse to
-    change modes, owners, times and attributes by path, where no read-only mount guards them. ipc: allow System V
-    and POSIX message queues (where a namespace of its own holds them).
+    keepers make some. by_path: refuse to change modes, owners, times and attributes by path, where no read-only
+    mount guards them. ipc: allow System V and POSIX message queues (where a namespace of its own holds them).
     """
     bodies: dict[str, list[Instruction]] = {name: [_errno(EPERM)] for name in _ALWAYS}
     bodies |= {name: [_errno(ENOSYS)] for name in _ABSENT}
@@ -116,8 +115,7 @@ def program(*, network: str, inner: bool, mounting: bool, by_path: bool, ipc: bo
     # 0xFFFFFFFF asks; every other value would switch randomisation off or emulate another system
     bodies["personality"] = [_load(0), (_JEQ, 1, 0, 0), (_JEQ, 0, 1, 0xFFFFFFFF), _ALLOW, _errno(EPERM)]
     bodies |= _set_id()
-    if not mounting:
-        bodies |= {name: [_errno(EPERM)] for name in _MOUNTING}
+    bodies |= {name: [_errno(EPERM)] for name in _MOUNTING}
     if inner:
         bodies["unshare"] = [_errno(EPERM)]
         bodies["clone"] = _deny_if_bits(0, _CLONE_NAMESPACES)
