@@ -1,0 +1,163 @@
+"""The one registry of what an operator can do: keys, footer, help and docs/keys.md are made from it (TERMINAL 5.2).
+
+`scope` says where an action's keys work: everywhere ("global"), in every list ("list"), or in one pane.
+A dangerous action changes what is on disk or stops a process; with --read-only its keys do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+PANES: tuple[tuple[str, str, str], ...] = (
+    ("sessions", "1", "Sessions"),
+    ("matrix", "2", "Matrix"),
+    ("trace", "3", "Trace"),
+    ("scores", "4", "Scores"),
+    ("versions", "5", "Versions"),
+    ("inbox", "6", "Inbox"),
+)
+"""Id, digit and name of each pane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something an operator can do. `keys` are Textual's names; `shown` is the key as people write it.
+
+    `label` is the footer's word ("" where the footer never shows it), `text` the sentence of the help.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    shown: str
+    scope: str
+    text: str
+    label: str = ""
+    dangerous: bool = False
+
+
+ACTIONS: tuple[Action, ...] = (
+    *(Action(f"pane.{name}", (digit,), digit, "global", f"Go to {title}.") for name, digit, title in PANES),
+    Action("pane.next", ("tab",), "Tab", "global", "Go to the next list, text or pane."),
+    Action("pane.previous", ("shift+tab",), "Shift-Tab", "global", "Go to the one before."),
+    Action(
+        "open", ("enter",), "Enter", "list", "Open what is selected: the trace behind a run, a cell or a score.", "open"
+    ),
+    Action("nav.up", ("up", "k"), "Up k", "list", "One row up."),
+    Action("nav.down", ("down", "j"), "Down j", "list", "One row down."),
+    Action("nav.page_up", ("pageup",), "PgUp", "list", "One page up."),
+    Action("nav.page_down", ("pagedown",), "PgDn", "list", "One page down."),
+    Action("nav.home", ("home", "g"), "Home g", "list", "To the first row."),
+    Action("nav.end", ("end", "G"), "End G", "list", "To the last row; in a trace, stay there while it grows."),
+    Action("filter", ("slash",), "/", "list", "Show only rows that hold a text; Esc shows all again."),
+    Action("page.older", ("left_square_bracket",), "[", "matrix", "The pilot or round before.", "older"),
+    Action("page.newer", ("right_square_bracket",), "]", "matrix", "The pilot or round after.", "newer"),
+    Action("nav.left", ("left", "h"), "Left h", "matrix", "One run to the left."),
+    Action("nav.right", ("right", "l"), "Right l", "matrix", "One run to the right."),
+    Action(
+        "evaluator", ("e",), "e", "matrix", "Open the Evaluator's trace of the cell: why it got its score.", "evaluator"
+    ),
+    Action("problem.next", ("f",), "f", "trace", "To the next record that failed.", "next error"),
+    Action("problem.previous", ("F",), "F", "trace", "To the failed record before."),
+    Action("trace.back", ("b",), "b", "trace", "Back to the trace that was open before.", "trace before"),
+    Action("approve", ("a",), "a", "inbox", "Approve the freeze (asks y).", "approve", dangerous=True),
+    Action(
+        "reject",
+        ("x",),
+        "x",
+        "inbox",
+        "Reject it with a reason, which goes back to the Builder.",
+        "reject",
+        dangerous=True,
+    ),
+    Action("freeze.older", ("left_square_bracket",), "[", "inbox", "The question before."),
+    Action("freeze.newer", ("right_square_bracket",), "]", "inbox", "The question after."),
+    Action("subject", ("o",), "o", "global", "Look at another agent or benchmark."),
+    Action(
+        "rollback",
+        ("R",),
+        "R",
+        "global",
+        "Roll the agent back: to the version selected in Versions or Scores, else to the accepted one before. "
+        "Asks y, and stops the run first, where one is at work on the agent.",
+        "roll back",
+        dangerous=True,
+    ),
+    Action("undo", ("u",), "u", "global", "Undo the last rollback.", "undo", dangerous=True),
+    Action(
+        "stop",
+        ("K",),
+        "K",
+        "global",
+        "Stop the selected run, else the one that is live (asks y).",
+        "stop run",
+        dangerous=True,
+    ),
+    Action("back", ("escape", "backspace"), "Esc", "global", "Leave a question, a filter or a trace; never quits."),
+    Action("refresh", ("r",), "r", "global", "Read everything again."),
+    Action("redraw", ("ctrl+l",), "Ctrl-L", "global", "Paint the whole screen again."),
+    Action("suspend", ("ctrl+z",), "Ctrl-Z", "global", "Suspend the console; the shell's fg brings it back."),
+    Action("help", ("question_mark", "f1"), "?", "global", "Show all keys.", "help"),
+    Action("quit", ("q", "ctrl+q"), "q", "global", "Leave the console. Runs go on without it.", "quit"),
+    Action("interrupt", ("ctrl+c",), "Ctrl-C", "global", "Twice within 3 seconds: leave the console."),
+)
+
+SCOPES: tuple[tuple[str, str], ...] = (
+    ("global", "Everywhere"),
+    ("list", "In every list"),
+    *((name, f"In {title}") for name, _, title in PANES),
+)
+"""Scopes in the order of the help."""
+
+FOOTER_WIDTH = 80
+
+
+def by_id(action_id: str) -> Action:
+    """Return an action of the registry."""
+    return next(action for action in ACTIONS if action.id == action_id)
+
+
+def of_scope(scope: str, *, read_only: bool = False) -> tuple[Action, ...]:
+    """Return the actions of a scope; with `read_only`, without the dangerous ones."""
+    return tuple(action for action in ACTIONS if action.scope == scope and not (read_only and action.dangerous))
+
+
+def bindings(scope: str, *, to: str = "screen.") -> list[BindingType]:
+    """Return Textual's bindings for a scope; each calls `do` of `to` with the action's id."""
+    from textual.binding import Binding
+
+    return [
+        Binding(",".join(action.keys), f"{to}do('{action.id}')", action.text, show=False) for action in of_scope(scope)
+    ]
+
+
+def footer(pane: str, *, read_only: bool = False, without: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Return (key, word) pairs for the footer in a pane: its own first, then what works everywhere."""
+    hidden = frozenset(without)
+    scopes = (pane, "list", "global")
+    return tuple(
+        (action.shown, action.label)
+        for scope in scopes
+        for action in of_scope(scope, read_only=read_only)
+        if action.label and action.id not in hidden
+    )
+
+
+def keys_page() -> str:
+    """Return docs/keys.md."""
+    lines = ["# Keys of the console", "", "Made from the registry in `tui/actions.py`; `?` shows the same.", ""]
+    for scope, title in SCOPES:
+        actions = of_scope(scope)
+        if not actions:
+            continue
+        lines += [f"## {title}", "", "| key | what it does |", "|---|---|"]
+        lines += [
+            f"| `{action.shown}` | {action.text}{' Not with `--read-only`.' if action.dangerous else ''} |"
+            for action in actions
+        ]
+        lines.append("")
+    return "\n".join(lines)

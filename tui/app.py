@@ -1,0 +1,42 @@
+"""The way into the console. Nothing heavy is imported before the terminal has been checked and prepared."""
+
+from __future__ import annotations
+
+import sys
+
+from core.state.paths import ProjectPaths
+from tui import boot
+
+
+def run_console(
+    project: ProjectPaths,
+    *,
+    mouse: bool = False,
+    read_only: bool = False,
+    demo: bool = False,
+    lean: bool | None = None,
+) -> int:
+    """Show the console until the operator leaves it; return the exit code.
+
+    `lean` sends fewer bytes; by default it is on over SSH. Raises UsageError where the terminal cannot show it.
+    Runs that are live go on without the console.
+    """
+    boot.check_terminal()
+    boot.prepare()
+    # Imported here: Textual reads its settings from the environment that was just prepared.
+    from tui.console import Console
+    from tui.stores.console import ConsoleStore
+
+    store = ConsoleStore(project)
+    store.load()  # so that the first paint shows facts (DECISIONS 29)
+    app = Console(project, store, read_only=read_only, lean=boot.wants_lean() if lean is None else lean)
+    if demo:
+        app.frame.greet(
+            "A demonstration with the rehearsal model: no key, no network.", "6 when it waits for you, ? for help"
+        )
+    app.run(mouse=mouse)
+    live = [view.run_id for view in store.runs.live]
+    if live and (app.return_code or 0) == 0:
+        print(f"Still at work: {', '.join(live)}. Runs go on without the console.", file=sys.stdout)  # noqa: T201
+        print(f"Look again: exuvia --home {project.root.parent}", file=sys.stdout)  # noqa: T201
+    return app.return_code or 0

@@ -1,0 +1,102 @@
+"""The Textual application: it wires stores, feed, frame and terminal together, and does nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from textual.app import App
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from core.state.paths import ProjectPaths
+from tui import terminal
+from tui.messages import IsolationKnown, TraceChanged, ViewsChanged
+from tui.screens.frame import Frame
+from tui.stores.console import ConsoleStore, ConsoleView
+from tui.stores.feed import Feed
+
+
+class Console(App[int], inherit_bindings=False):
+    """The console on one Project.
+
+    Invariant: every view on screen came through `ViewsChanged`, or is the one that was loaded before the first paint.
+    """
+
+    CSS_PATH = "console.tcss"
+    TITLE = "Exuvia"
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    AUTO_FOCUS = None
+
+    def __init__(
+        self, project: ProjectPaths, store: ConsoleStore, *, read_only: bool = False, lean: bool = False
+    ) -> None:
+        driver: type[Driver] | None = terminal.LeanDriver if lean else None
+        super().__init__(driver_class=driver)
+        self.animation_level = "none"
+        self.theme = "ansi-dark"
+        self.feed = Feed(store, self._tell, self._tell_trace)
+        self._net = terminal.Net()
+        self._no_colours = terminal.NoColours()
+        self.frame = Frame(
+            project,
+            store.view,
+            read_only=read_only,
+            look_at=self.feed.look_at,
+            refresh_all=self.feed.refresh,
+        )
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self.frame
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return Textual's filters with ours behind them, so that nothing gets around the net."""
+        colours: Sequence[LineFilter] = [self._no_colours] if self.no_color else super().get_line_filters()
+        return [*colours, self._net]
+
+    def on_mount(self) -> None:
+        if not self.is_headless:
+            terminal.leave_on_signals(self)
+            terminal.watch_terminal(self)
+
+    def on_ready(self) -> None:
+        """After the first paint: follow the disk, and find out what isolates commands here."""
+        self.run_worker(self.feed.run(), exit_on_error=False, group="feed", description="following the project")
+        self.run_worker(self._probe(), exit_on_error=False, group="probe", description="looking at the isolation")
+        self.set_interval(1.0, self.frame.tick)
+
+    def on_unmount(self) -> None:
+        self.feed.stop()
+
+    async def _probe(self) -> None:
+        from core.agents.isolation.support import probe
+
+        support = await asyncio.to_thread(probe)
+        self.post_message(IsolationKnown(support.layer, support.reasons))
+
+    def _tell(self, view: ConsoleView) -> None:
+        self.post_message(ViewsChanged(view))
+
+    def _tell_trace(self, session_ids: frozenset[str]) -> None:
+        self.post_message(TraceChanged(session_ids))
+
+    def on_views_changed(self, event: ViewsChanged) -> None:
+        self.frame.show(event.view)
+
+    def on_trace_changed(self, event: TraceChanged) -> None:
+        self.frame.follow_traces(event.session_ids)
+
+    def on_isolation_known(self, event: IsolationKnown) -> None:
+        self.frame.isolation = event.layer
+        self.frame.lines()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A fault of a worker is shown; it does not take the console down."""
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.frame.flash(f"A fault while {event.worker.description}: {error}", "bad", "r reads everything again")
+            self.log.error(repr(error))

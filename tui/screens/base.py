@@ -1,0 +1,28 @@
+"""What every screen of the console answers to."""
+
+from __future__ import annotations
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+
+class ConsoleScreen(Screen[None], inherit_bindings=False):
+    """A screen whose keys are actions of the registry, done by id."""
+
+    def run_action_by_id(self, action_id: str) -> None:
+        """Do an action of the registry."""
+        raise NotImplementedError
+
+    def restore_focus(self) -> None:
+        """Give the focus back after a question was answered."""
+
+    def action_do(self, action_id: str) -> None:
+        """Do what a key is bound to."""
+        self.run_action_by_id(action_id)
+
+
+def own_screen(widget: Widget) -> ConsoleScreen:
+    """Return the console's screen that a widget is on."""
+    screen = widget.screen
+    assert isinstance(screen, ConsoleScreen)
+    return screen

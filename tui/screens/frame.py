@@ -1,0 +1,342 @@
+"""The frame: status row, tabs, panes, prompt line, footer; which pane is where, and what each key leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.widget import Widget
+
+from core.foundation.errors import ExuviaError
+from core.state.paths import ProjectPaths
+from tui.actions import PANES, bindings, by_id
+from tui.messages import Done, Outcome, TraceOpened
+from tui.screens.base import ConsoleScreen
+from tui.screens.deeds import Deeds
+from tui.screens.help import HelpScreen
+from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
+from tui.screens.panes.base import Pane, TraceWanted
+from tui.screens.panes.inbox import InboxPane
+from tui.screens.panes.matrix import MatrixPane
+from tui.screens.panes.scores import ScoresPane, Summary
+from tui.screens.panes.sessions import SessionsPane
+from tui.screens.panes.tail import Tail
+from tui.screens.panes.trace import TracePane
+from tui.screens.panes.versions import VersionsPane
+from tui.stores.console import ConsoleView
+from tui.stores.runs import Subject
+from tui.stores.trace import OpenTrace
+from tui.widgets.bars import Bar
+from tui.widgets.line_list import LineList, RowList
+from tui.widgets.prompt import Prompt
+
+SLIP_S = 0.3
+"""A dangerous key this soon after a change of pane may have been meant for the pane before."""
+TWICE_S = 3.0
+FLASH_S = 12.0
+
+
+class Frame(ConsoleScreen):
+    """The one screen of the console.
+
+    Invariant: `active` is the pane with the focus; `main` is the pane in the middle where there is room for several.
+    """
+
+    BINDINGS = bindings("global")
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (60, "-s"), (100, "-m"), (170, "-l")]  # noqa: RUF012 (Textual's way)
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (15, "-short"), (36, "-tall")]  # noqa: RUF012 (Textual's way)
+
+    def __init__(
+        self,
+        project: ProjectPaths,
+        view: ConsoleView,
+        *,
+        read_only: bool = False,
+        look_at: Callable[[Subject], None] = lambda subject: None,
+        refresh_all: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(id="frame")
+        self.project, self.view, self.read_only = project, view, read_only
+        self.isolation = ""
+        self.active, self.main = "sessions", "matrix"
+        self._look_at, self._refresh_all = look_at, refresh_all
+        self._changed_pane = self._interrupted = 0.0
+        self._focus_before: Widget | None = None
+        self._flashed = 0.0
+        self._greeting: tuple[str, str, str] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="status")
+        yield Bar(id="tabs")
+        with Container(id="body"):
+            yield from (SessionsPane(), MatrixPane(), TracePane(), ScoresPane(), VersionsPane(), InboxPane())
+            yield from (Summary(), Tail())
+        yield Bar(id="too-small")
+        yield Prompt(id="prompt")
+        yield Bar(id="footer")
+
+    def on_mount(self) -> None:
+        self.deeds = Deeds(self.project, self.query_one(Prompt), self._in_thread)
+        self.query_one("#too-small", Bar).show(
+            ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
+        )
+        self.show(self.view)
+        start = "inbox" if self.view.inbox.pending else "sessions" if self.view.sessions.live else "scores"
+        self.activate(start)
+
+        if self._greeting:
+            self.flash(*self._greeting)
+
+    def greet(self, text: str, hint: str) -> None:
+        """Say something when the console has opened."""
+        self._greeting = (text, "accent", hint)
+
+    # Views
+
+    def show(self, view: ConsoleView) -> None:
+        """Show the newest facts."""
+        new_question = len(view.inbox.pending) > len(self.view.inbox.pending)
+        self.view = view
+        for pane in self.query(Pane):
+            pane.show(view)
+        self.tick()
+        if new_question:
+            self.flash("A freeze waits for your decision.", "mark", "6 opens it")
+            self.app.bell()
+        self.lines()
+
+    def tick(self) -> None:
+        """Let the clocks of live runs go on, and the tail follow the selected run."""
+        sessions = self.query_one(SessionsPane)
+        if sessions.is_mounted:
+            if self.view.sessions.live:
+                sessions.draw()
+            self.query_one(Tail).of(sessions.selected())
+        if self._flashed and monotonic() - self._flashed > FLASH_S:
+            self._flashed = 0.0
+            self.query_one(Prompt).clear()
+
+    def lines(self) -> None:
+        """Fill status row, tabs, prompt line and footer."""
+        width = self.size.width or 80
+        left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
+        self.query_one("#status", Bar).show(left, right)
+        self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
+        self.query_one("#footer", Bar).show(footer_line(self.active, width, self._useless(), read_only=self.read_only))
+        filtered = next((rows.filter for rows in self._pane().query(RowList) if rows.filter), "")
+        self.query_one(Prompt).rest(resting_line(self.view, filtered))
+
+    def _useless(self) -> frozenset[str]:
+        """Return the actions that would do nothing now, which the footer need not offer."""
+        useless = set()
+        if not self.view.versions.undo:
+            useless.add("undo")
+        if not self.view.sessions.live:
+            useless.add("stop")
+        if self.view.versions.target is None:
+            useless.add("rollback")
+        if not self.view.inbox.pending:
+            useless |= {"approve", "reject"}
+        return frozenset(useless)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.lines)
+
+    # Panes
+
+    def _pane(self, pane_id: str = "") -> Pane:
+        return self.query_one(f"#{pane_id or self.active}", Pane)
+
+    def activate(self, pane_id: str, *, focus: bool = True) -> None:
+        """Make a pane the active one."""
+        if pane_id != self.active:
+            self._changed_pane = monotonic()
+        self.active = pane_id
+        if pane_id != "sessions":
+            self.main = pane_id
+        for pane in self.query(Pane):
+            pane.set_class(pane.pane_id == self.active, "active")
+            pane.set_class(pane.pane_id == self.main, "main")
+        self.query_one(Tail).set_class(self.active == "sessions", "active")
+        if focus:
+            self._pane().first_focus().focus()
+        self.lines()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        pane = next((node for node in event.widget.ancestors if isinstance(node, Pane)), None)
+        if pane is not None and pane.pane_id != self.active:
+            self.activate(pane.pane_id, focus=False)
+
+    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
+        if event.rows.id == "sessions-list":
+            self.query_one(Tail).of(self.query_one(SessionsPane).selected())
+
+    def restore_focus(self) -> None:
+        self._pane().first_focus().focus()
+
+    # Traces
+
+    def on_trace_wanted(self, event: TraceWanted) -> None:
+        event.stop()
+        if not event.session_id:
+            self.flash("There is no Session behind this yet.", "warn")
+            return
+        session_id, about = event.session_id, event.about
+
+        def open_it() -> None:
+            try:
+                opened = OpenTrace.open(self.project, session_id, about)
+            except (ExuviaError, OSError) as error:
+                self.post_message(Done(_failure(error)))
+            else:
+                self.post_message(TraceOpened(opened))
+
+        self.run_worker(open_it, thread=True, exit_on_error=False, group="trace", description="open a trace")
+
+    def on_trace_opened(self, event: TraceOpened) -> None:
+        self.query_one(TracePane).open(event.trace)
+        self.activate("trace")
+
+    def follow_traces(self, session_ids: frozenset[str]) -> None:
+        """Take in what was appended to the open trace."""
+        self.query_one(TracePane).follow(session_ids)
+
+    # Actions
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action == "do" and self.read_only and by_id(str(parameters[0])).dangerous)
+
+    def run_action_by_id(self, action_id: str) -> None:
+        if self.read_only and by_id(action_id).dangerous:
+            return
+        head, _, rest = action_id.partition(".")
+        if head == "pane" and rest in {pane for pane, _, _ in PANES}:
+            self.activate(rest)
+        elif not self._pane().do(action_id):
+            getattr(self, f"_do_{action_id.replace('.', '_')}", lambda: None)()
+
+    def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
+        """Say what happened, on the prompt line."""
+        self._flashed = monotonic()
+        self.query_one(Prompt).flash(text, tone, hint)
+
+    def _do_pane_next(self) -> None:
+        self._step(1)
+
+    def _do_pane_previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        """Go to the next widget in sight; past the end of a pane that stands alone, to the next pane."""
+        chain = self.focus_chain
+        at = chain.index(self.focused) + step if self.focused in chain else 0
+        if self.has_class("-s") and not 0 <= at < len(chain):
+            ids = [pane for pane, _, _ in PANES]
+            self.activate(ids[(ids.index(self.active) + step) % len(ids)])
+        elif chain:
+            chain[at % len(chain)].focus()
+
+    def _do_back(self) -> None:
+        pane = self._pane()
+        filtered = [rows for rows in pane.query(RowList) if rows.filter]
+        if filtered:
+            for rows in filtered:
+                rows.set_filter("")
+            self.lines()
+        elif self.focused is not None and self.focused is not pane.first_focus():
+            pane.first_focus().focus()
+        elif self.active == "trace":
+            self.run_action_by_id("trace.back")
+        self.query_one(Prompt).clear()
+
+    def _do_filter(self) -> None:
+        rows = self.focused
+        if not isinstance(rows, RowList):
+            self.flash("There is nothing to filter here.")
+            return
+        target = rows
+
+        def told(text: str | None) -> None:
+            if text is not None:
+                target.set_filter(text)
+            target.focus()
+            self.lines()
+
+        self.query_one(Prompt).ask("Show rows that hold:", told, target.filter)
+
+    def _do_subject(self) -> None:
+        listed = self.view.subjects
+        if len(listed) < 2 or self.view.subject is None:
+            self.flash("There is no other agent or benchmark here.")
+            return
+        place = listed.index(self.view.subject) if self.view.subject in listed else -1
+        chosen = listed[(place + 1) % len(listed)]
+        self._look_at(chosen)
+        self.flash(f"{chosen.agent_id} / {chosen.benchmark_id or 'no benchmark'}", hint="o goes on to the next")
+
+    def _do_approve(self) -> None:
+        freeze = self.query_one(InboxPane).freeze
+        self.deeds.approve(self.view, freeze.id if freeze else "")
+
+    def _do_reject(self) -> None:
+        freeze = self.query_one(InboxPane).freeze
+        self.deeds.reject(self.view, freeze.id if freeze else "")
+
+    def _do_rollback(self) -> None:
+        self.deeds.roll_back(self.view, self._pane().version_in_sight(), ask=monotonic() - self._changed_pane < SLIP_S)
+
+    def _do_undo(self) -> None:
+        self.deeds.undo(self.view)
+
+    def _do_stop(self) -> None:
+        selected = self.query_one(SessionsPane).selected()
+        live = selected if selected is not None and selected.is_live else next(iter(self.view.sessions.live), None)
+        self.deeds.stop(self.view, live.run_id if live else None)
+
+    def _do_refresh(self) -> None:
+        self._refresh_all()
+        self.flash("Read again.")
+
+    def _do_redraw(self) -> None:
+        self.refresh(repaint=True, layout=True)
+
+    def _do_suspend(self) -> None:
+        self.app.action_suspend_process()
+
+    def _do_help(self) -> None:
+        self.app.push_screen(HelpScreen(self.active, read_only=self.read_only))
+
+    def _do_quit(self) -> None:
+        self.app.exit(0)
+
+    def _do_interrupt(self) -> None:
+        if monotonic() - self._interrupted < TWICE_S:
+            self.app.exit(0)
+        self._interrupted = monotonic()
+        self.flash("Ctrl-C again leaves the console (q does too). Runs go on.")
+
+    # Deeds in threads
+
+    def _in_thread(self, deed: Callable[[], Outcome], doing: str) -> None:
+        self.flash(f"{doing}...")
+
+        def do_it() -> None:
+            try:
+                outcome = deed()
+            except (ExuviaError, OSError) as error:
+                outcome = _failure(error)
+            self.post_message(Done(outcome))
+
+        self.run_worker(do_it, thread=True, exit_on_error=False, group="deeds", description=doing)
+
+    def on_done(self, event: Done) -> None:
+        outcome = event.outcome
+        self.flash(outcome.text, "good" if outcome.ok else "bad", outcome.hint)
+        self._refresh_all()
+
+
+def _failure(error: Exception) -> Outcome:
+    return Outcome(str(error), getattr(error, "hint", ""), ok=False)

@@ -1,0 +1,88 @@
+"""The one-row texts of the frame, as pure functions of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui.actions import PANES, footer
+from tui.palette import score_tone, sparkline
+from tui.stores.console import ConsoleView
+from tui.widgets.spans import Line, Span, width_of
+
+
+def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bool) -> tuple[Line, Line]:
+    """Return the two sides of the status row: what is looked at and how it stands; what lives and what waits."""
+    subject = view.subject
+    where = f" {view.project_id}" + (f"/{subject.agent_id}" if subject else "")
+    left: list[Span] = [(where, "strong")]
+    if view.versions.present is not None:
+        left.append((f"  v{view.versions.present}", "accent"))
+    board = view.board
+    if board.latest is not None:
+        left += [("  score ", "dim"), (f"{board.latest:.2f}", score_tone(board.latest))]
+        if width >= 70:
+            left.append((f" {sparkline([score for _, score in board.curve], 8 if width < 100 else 20)}", "accent"))
+    right: list[Span] = []
+    waiting = len(view.inbox.pending)
+    if waiting:
+        right.append((f" {waiting} to decide: 6 ", "mark"))
+    live = len(view.sessions.live)
+    right.append((f" {live} live" if live else " idle", "good" if live else "dim"))
+    if board.is_example and not live:
+        right.append(("  example", "warn"))
+    elif board.is_rehearsal or any("rehearsal/" in run.model for run in view.sessions.live):
+        right.append(("  rehearsal", "warn"))
+    if isolation and width >= 90:
+        right.append((f"  {isolation}", "bad" if isolation == "none" else "dim"))
+    elif isolation == "none":
+        right.append(("  NOT ISOLATED", "bad"))
+    if read_only:
+        right.append(("  READ-ONLY", "mark"))
+    right.append((" ", "plain"))
+    return tuple(left), tuple(right)
+
+
+def tabs_line(active: str, waiting: int) -> Line:
+    """Return the panes with their digits; the active one is marked."""
+    line: list[Span] = [(" ", "plain")]
+    for pane, digit, name in PANES:
+        label = f"{digit} {name}" + (f"({waiting})" if pane == "inbox" and waiting else "")
+        tone = "bar" if pane == active else "mark" if pane == "inbox" and waiting else "dim"
+        line += [(f" {label} ", tone), (" ", "plain")]
+    return tuple(line)
+
+
+def footer_line(pane: str, width: int, without: Iterable[str], *, read_only: bool) -> Line:
+    """Return as many of the pane's keys as fit; help and quit always do."""
+    pairs = footer(pane, read_only=read_only, without=without)
+    last = [pair for pair in pairs if pair[1] in ("help", "quit")]
+    shown: list[tuple[str, str]] = []
+    used = 1 + sum(width_of(f"{key} {word}   ") for key, word in last)
+    for key, word in pairs:
+        if (key, word) in last:
+            continue
+        used += width_of(f"{key} {word}   ")
+        if used <= width:
+            shown.append((key, word))
+    line: list[Span] = [(" ", "plain")]
+    for key, word in (*shown, *last):
+        line += [(key, "key"), (f" {word}   ", "dim")]
+    return tuple(line)
+
+
+def resting_line(view: ConsoleView, filtered: str) -> Line:
+    """Return what the prompt line says while nothing was asked: a filter, what waits, or what to do next."""
+    if filtered:
+        return ((f" showing rows with {filtered!r}", "mark"), ("   Esc shows all", "dim"))
+    if view.inbox.pending:
+        freeze = view.inbox.pending[0]
+        return ((f" {freeze.benchmark_id} waits for your decision: press 6, read, then a or x", "mark"),)
+    if view.sessions.live:
+        run = view.sessions.live[0]
+        doing = f" {run.role} {run.step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")
+        return ((doing, "dim"),)
+    if view.subject is None:
+        return ((" Nothing here yet. See the whole loop: exuvia demo", "dim"),)
+    if not view.sessions.runs:
+        return ((" No run yet. Start one: exuvia build AGENT, or exuvia optimize AGENT BENCHMARK", "dim"),)
+    return ((" No run is live. o looks at another agent, ? shows all keys", "dim"),)

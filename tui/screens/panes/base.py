@@ -1,0 +1,137 @@
+"""What all panes share: a title, a place for the cursor, and words of their own for time and money."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from time import time
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from core.foundation.clock import parse_ms
+from tui.actions import PANES
+from tui.stores.console import ConsoleView
+from tui.widgets.bars import PaneTitle
+from tui.widgets.spans import Line, Span
+
+
+class TraceWanted(Message):
+    """The operator wants to see a Session's trace; `about` says what it is of."""
+
+    def __init__(self, session_id: str, about: str) -> None:
+        self.session_id, self.about = session_id, about
+        super().__init__()
+
+
+class Pane(Vertical):
+    """A pane. `show` takes the newest view; a subclass repaints what changed in it."""
+
+    pane_id = ""
+
+    def __init__(self) -> None:
+        super().__init__(id=self.pane_id, classes="pane")
+        self.view = ConsoleView()
+
+    def compose(self) -> ComposeResult:
+        yield PaneTitle(id=f"{self.pane_id}-title")
+        yield from self.parts()
+
+    def parts(self) -> ComposeResult:
+        """Yield the widgets below the title."""
+        raise NotImplementedError
+
+    def show(self, view: ConsoleView) -> None:
+        """Take the newest view."""
+        self.view = view
+        if self.is_mounted:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show `view`."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def do(self, action_id: str) -> bool:
+        """Do an action of this pane's scope; tell whether it was one."""
+        return False
+
+    def first_focus(self) -> Widget:
+        """Return the widget that gets the focus when the pane is entered."""
+        return next(widget for widget in self.query("*") if widget.can_focus and widget.display)
+
+    def version_in_sight(self) -> int | None:
+        """Return the version under the cursor, None where the pane shows none."""
+        return None
+
+    def title(self, context: str, right: Line = ()) -> None:
+        """Set the pane's title row."""
+        digit, name = next((digit, name) for pane, digit, name in PANES if pane == self.pane_id)
+        left: tuple[Span, ...] = ((f" {digit} ", "strong"), (name, "title"))
+        if context:
+            left += (("  ", "plain"), (context, "plain"))
+        self.query_one(PaneTitle).show(left, right)
+
+    def on_descendant_focus(self) -> None:
+        self.query_one(PaneTitle).refresh()
+
+    def on_descendant_blur(self) -> None:
+        self.query_one(PaneTitle).refresh()
+
+
+def points(score: float | None) -> str:
+    """Return a score as people read it: two decimals, '-' where there is none (never 0)."""
+    return "-" if score is None else f"{score:.2f}"
+
+
+def signed(delta: float | None) -> str:
+    """Return a difference in points with its sign."""
+    return "" if delta is None else f"{delta:+.2f}"
+
+
+def span_of(milliseconds: float | None) -> str:
+    """Return a duration: 0.4 s, 12 s, 3:05, 1:02:03."""
+    if milliseconds is None:
+        return "-"
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def elapsed(started_ms: int | None, ended_ms: int | None) -> str:
+    """Return how long a run took, or has taken so far where `ended_ms` is None."""
+    if started_ms is None:
+        return "-"
+    end = time() * 1000 if ended_ms is None else ended_ms
+    seconds = max(0, int((end - started_ms) / 1000))
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def money(known: float, unknown: int) -> str:
+    """Return a cost: what is known, and that more was spent that nobody counted (unknown is not zero)."""
+    if not unknown:
+        return f"${known:.4f}" if known else "$0"
+    return f"${known:.4f} + {unknown} unknown" if known else "cost unknown"
+
+
+def local(timestamp: str) -> str:
+    """Return a time as `11-30 20:19` in local time, or the text itself where it is no time."""
+    moment = parse_ms(timestamp)
+    if moment is None:
+        return timestamp[:16]
+    return datetime.fromtimestamp(moment / 1000).astimezone().strftime("%m-%d %H:%M")
+
+
+def yes_no(value: bool | None, yes: str, no: str) -> Span:
+    """Return a word for True or False, none for None."""
+    return ("", "plain") if value is None else ((yes, "good") if value else (no, "bad"))

@@ -1,0 +1,81 @@
+"""All views together, loaded in one go so that they agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.state.paths import ProjectPaths
+from core.state.scoreboard import ScoreboardReading
+from tui.stores import board, inbox, versions
+from tui.stores.board import BoardView
+from tui.stores.inbox import InboxView
+from tui.stores.matrix import MatrixStore, MatrixView
+from tui.stores.runs import Runs, Subject, choose, subjects
+from tui.stores.sessions import SessionsStore, SessionsView
+from tui.stores.versions import VersionsView
+
+Topic = str
+TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox"})
+
+WAKES: dict[str, frozenset[Topic]] = {
+    "run": frozenset({"sessions", "matrix", "board"}),
+    "live": frozenset({"sessions"}),
+    "trace": frozenset({"sessions"}),
+    "scoreboard": frozenset({"matrix", "board", "versions"}),
+    "benchmark": frozenset({"matrix", "board", "inbox"}),
+    "agent": frozenset({"versions"}),
+    "snapshot": frozenset({"versions"}),
+    "approval": frozenset({"sessions", "inbox"}),
+    "other": frozenset({"board", "versions"}),
+}
+"""Which views a kind of change on disk (core.state.watch) makes stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleView:
+    """What the screen shows. Two that are equal look the same, so nothing is painted for the second."""
+
+    project_id: str = ""
+    subject: Subject | None = None
+    subjects: tuple[Subject, ...] = ()
+    sessions: SessionsView = field(default_factory=SessionsView)
+    matrix: MatrixView = field(default_factory=MatrixView)
+    board: BoardView = field(default_factory=BoardView)
+    versions: VersionsView = field(default_factory=VersionsView)
+    inbox: InboxView = field(default_factory=InboxView)
+
+
+class ConsoleStore:
+    """Loads views. Invariant: `view` is the newest; one thread at a time calls `load`."""
+
+    def __init__(self, project: ProjectPaths) -> None:
+        self.project = project
+        self.runs = Runs(project)
+        self.view = ConsoleView(project.id)
+        self.chosen: Subject | None = None
+        self._sessions = SessionsStore(project)
+        self._matrix = MatrixStore(project)
+
+    def load(self, stale: frozenset[Topic] = TOPICS) -> ConsoleView:
+        """Load what is stale and return the whole; the views that are not keep their old facts."""
+        old, views = self.view, self.runs.read()
+        listed = subjects(self.project, views)
+        subject = self.chosen if self.chosen in listed else choose(self.project, views)
+        if subject != old.subject:
+            stale = TOPICS
+        mine = self.runs.of(subject) if subject else ()
+        needs_board = stale & {"matrix", "board", "versions"}
+        benchmark = board.read(self.project, subject) if needs_board else None
+        reading = benchmark.reading if benchmark else ScoreboardReading()
+        rows = board.load(self.project, mine, benchmark, subject) if needs_board else old.board
+        self.view = ConsoleView(
+            self.project.id,
+            subject,
+            listed,
+            self._sessions.load(self.runs, subject) if "sessions" in stale else old.sessions,
+            self._matrix.load(mine, reading, subject) if "matrix" in stale else old.matrix,
+            rows,
+            versions.load(self.project, rows.rows, subject) if "versions" in stale else old.versions,
+            inbox.load(self.project) if "inbox" in stale else old.inbox,
+        )
+        return self.view

@@ -1,0 +1,110 @@
+"""The runs of a Project, folded again only where their journal changed; every other store stands on these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.evolution import runs
+from core.evolution.run_view import ENDED, RunView
+from core.evolution.specs import run_paths
+from core.foundation.errors import ExuviaError
+from core.state.paths import DEFAULT_AGENT, OPERATOR_AGENT, ProjectPaths
+
+LIVE = frozenset({"running", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the console looks at: an agent and one of its benchmarks ("" where it has none)."""
+
+    agent_id: str
+    benchmark_id: str
+
+
+class Runs:
+    """Invariant: `views` is oldest first and as old as the latest `read`."""
+
+    def __init__(self, project: ProjectPaths) -> None:
+        self.project = project
+        self.views: tuple[RunView, ...] = ()
+        self.damaged: tuple[str, ...] = ()
+        self._known: dict[str, tuple[tuple[int, int, bool], RunView]] = {}
+
+    def read(self) -> tuple[RunView, ...]:
+        """Read what changed since last time. A run that cannot be read is named in `damaged`."""
+        found: list[RunView] = []
+        damaged: list[str] = []
+        try:
+            names = sorted(entry.name for entry in self.project.runs.iterdir() if entry.is_dir())
+        except FileNotFoundError:
+            names = []
+        for name in sorted(names, key=lambda name: name.partition("-")[2] + name):
+            try:
+                found.append(self._one(name))
+            except (ExuviaError, OSError) as error:
+                damaged.append(f"run {name}: {error}")
+        self.views, self.damaged = tuple(found), tuple(damaged)
+        return self.views
+
+    def _one(self, name: str) -> RunView:
+        run = run_paths(self.project, name)
+        try:
+            status = run.journal.stat()
+            stamp = (status.st_size, status.st_mtime_ns)
+        except FileNotFoundError:
+            stamp = (-1, -1)
+        known = self._known.get(name)
+        # An ended run stays ended until its journal grows, so its engine need not be looked for.
+        if known is not None and known[0][:2] == stamp and known[1].state in ENDED:
+            return known[1]
+        mark = (*stamp, runs.is_alive(run))
+        if known is not None and known[0] == mark:
+            return known[1]
+        view = runs.read_run(self.project, name)
+        self._known[name] = (mark, view)
+        return view
+
+    @property
+    def live(self) -> tuple[RunView, ...]:
+        """Runs whose engine lives, oldest first."""
+        return tuple(view for view in self.views if view.state in LIVE)
+
+    def of(self, subject: Subject) -> tuple[RunView, ...]:
+        """Return the runs about `subject`, oldest first."""
+        return tuple(
+            view
+            for view in self.views
+            if view.agent_id == subject.agent_id and view.benchmark_id in ("", subject.benchmark_id)
+        )
+
+
+def subjects(project: ProjectPaths, views: tuple[RunView, ...]) -> tuple[Subject, ...]:
+    """Return everything there is to look at: each agent with each of its benchmarks, also ones being built."""
+    found = {Subject(view.agent_id, view.benchmark_id): None for view in reversed(views)}
+    for agent_id in project.agent_ids():
+        benchmarks = project.agent(agent_id).benchmark_ids()
+        if not benchmarks and (agent_id == OPERATOR_AGENT or any(s.agent_id == agent_id for s in found)):
+            continue
+        found.update({Subject(agent_id, name): None for name in benchmarks or ("",)})
+    return tuple(found)
+
+
+def choose(project: ProjectPaths, views: tuple[RunView, ...]) -> Subject | None:
+    """Return what to look at unasked: the newest living run's, else the newest run's, else the newest scoreboard's."""
+    for view in (*(v for v in reversed(views) if v.state in LIVE), *reversed(views)):
+        return Subject(view.agent_id, view.benchmark_id)
+    listed = subjects(project, views)
+    if not listed:
+        return None
+
+    def age(subject: Subject) -> tuple[bool, float]:
+        own = subject.agent_id != DEFAULT_AGENT  # the default agent's benchmark is the example
+        if not subject.benchmark_id:
+            return own, 0.0
+        try:
+            board = project.agent(subject.agent_id).benchmark(subject.benchmark_id).scoreboard
+            return own, board.stat().st_mtime
+        except OSError:
+            return own, 0.0
+
+    return max(listed, key=age)

@@ -1,0 +1,240 @@
+"""A list drawn line by line: only what is visible is made, only what changed is painted (TERMINAL 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.actions import bindings
+from tui.screens.base import own_screen
+from tui.widgets.spans import Line, strip_of
+
+GUTTER = 2
+_CURSOR = Style(reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: its key keeps the cursor on it while rows come and go; `find` is the text that a filter looks in."""
+
+    key: str
+    lines: tuple[Line, ...]
+    selectable: bool = True
+    find: str = ""
+
+
+class LineList(ScrollView, can_focus=True, inherit_bindings=False):
+    """A list of rows of equal height. Subclasses say how many there are and what each looks like.
+
+    Invariant: `cursor` is a selectable row, or 0 where there is none.
+    """
+
+    DEFAULT_CSS = """
+    LineList { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; scrollbar-color: ansi_bright_black;
+               scrollbar-color-hover: ansi_white; scrollbar-color-active: ansi_white;
+               scrollbar-background: ansi_default; scrollbar-background-hover: ansi_default;
+               scrollbar-background-active: ansi_default; }
+    """
+    BINDINGS = bindings("list", to="")
+    row_height = 1
+
+    class Highlighted(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, rows: LineList, key: str) -> None:
+            self.rows, self.key = rows, key
+            super().__init__()
+
+        @property
+        def control(self) -> LineList:
+            return self.rows
+
+    class Opened(Highlighted):
+        """Enter on a row."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self.cursor = 0
+
+    # What subclasses say
+
+    def row_count(self) -> int:
+        """Return the number of rows."""
+        raise NotImplementedError
+
+    def row_lines(self, index: int, width: int) -> tuple[Line, ...]:
+        """Return the lines of a row, at most `row_height`, for `width` cells."""
+        raise NotImplementedError
+
+    def row_key(self, index: int) -> str:
+        """Return the key of a row."""
+        return str(index)
+
+    def is_selectable(self, index: int) -> bool:
+        """Tell whether the cursor may stand on a row."""
+        return True
+
+    # Drawing
+
+    @property
+    def inner_width(self) -> int:
+        """Cells that a row has for itself, beside the cursor's gutter."""
+        return max(1, self.scrollable_content_region.width - GUTTER)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        index, part = divmod(y + int(self.scroll_offset.y), self.row_height)
+        base = self.rich_style
+        if not 0 <= index < self.row_count():
+            return strip_of((), width, base)
+        lines = self.row_lines(index, max(1, width - GUTTER))
+        line = lines[part] if part < len(lines) else ()
+        here = index == self.cursor and self.is_selectable(index)
+        gutter = ("> " if part == 0 else "  ") if here else "  "
+        over = _CURSOR if here and self.has_focus else None
+        return strip_of(((gutter, "strong"), *line), width, base, over)
+
+    def resized(self) -> None:
+        """Tell the scroll bars how many lines there are now."""
+        height = self.row_count() * self.row_height
+        if self.virtual_size.height != height:
+            self.virtual_size = Size(1, height)
+
+    def paint_row(self, index: int) -> None:
+        """Paint one row anew, where it is visible."""
+        top = index * self.row_height - int(self.scroll_offset.y)
+        self.refresh(Region(0, top, self.size.width, self.row_height))
+
+    def on_focus(self) -> None:
+        self.paint_row(self.cursor)
+
+    def on_blur(self) -> None:
+        self.paint_row(self.cursor)
+
+    # Moving
+
+    def select(self, index: int, *, tell: bool = True) -> None:
+        """Put the cursor on a row, or the nearest that it may stand on; jump half a page where it is out of sight."""
+        count = self.row_count()
+        if not count:
+            self.cursor = 0
+            return
+        index = self._nearest(max(0, min(count - 1, index)), 1 if index >= self.cursor else -1)
+        old, self.cursor = self.cursor, index
+        top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        first, last = index * self.row_height, (index + 1) * self.row_height - 1
+        if height > 0 and not (top <= first and last < top + height):
+            # Half a page at once, so that a held key repaints the list once for many rows.
+            self.scroll_to(y=max(0, first - height // 2), animate=False, immediate=True)
+        if old != index:
+            self.paint_row(old)
+            self.paint_row(index)
+            if tell:
+                self.post_message(self.Highlighted(self, self.row_key(index)))
+
+    def _nearest(self, index: int, step: int) -> int:
+        for direction in (step, -step):
+            at = index
+            while 0 <= at < self.row_count():
+                if self.is_selectable(at):
+                    return at
+                at += direction
+        return index
+
+    def action_do(self, action_id: str) -> None:
+        """Do an action of the list's own scope; what a list does not know goes to the screen."""
+        page = max(1, self.scrollable_content_region.height // self.row_height - 1)
+        moves: dict[str, int] = {
+            "nav.up": self.cursor - 1,
+            "nav.down": self.cursor + 1,
+            "nav.page_up": self.cursor - page,
+            "nav.page_down": self.cursor + page,
+            "nav.home": 0,
+            "nav.end": self.row_count() - 1,
+        }
+        if action_id in moves:
+            self.select(moves[action_id])
+        elif action_id == "open":
+            if self.row_count() and self.is_selectable(self.cursor):
+                self.post_message(self.Opened(self, self.row_key(self.cursor)))
+        else:
+            own_screen(self).run_action_by_id(action_id)
+
+
+class RowList(LineList):
+    """A list whose rows are all made at once, for the width it has; made anew when either changes."""
+
+    def __init__(self, *, height: int = 1, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self.row_height = height
+        self.filter = ""
+        self._make: Callable[[int], Sequence[Row]] | None = None
+        self._rows: tuple[Row, ...] = ()
+        self._width = -1
+
+    def show(self, make: Callable[[int], Sequence[Row]]) -> None:
+        """Show what `make` gives for a width. The cursor stays on its row; rows that look the same aren't painted."""
+        self._make = make
+        self._remake()
+
+    @property
+    def key(self) -> str:
+        """Key of the row under the cursor, "" where there is none."""
+        return self._rows[self.cursor].key if self.cursor < len(self._rows) else ""
+
+    def go_to(self, key: str) -> None:
+        """Put the cursor on the row with `key`, if there is one."""
+        index = next((index for index, row in enumerate(self._rows) if row.key == key), None)
+        if index is not None:
+            self.select(index)
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows that hold `text`, in any case; rows that can't be selected stay."""
+        self.filter = text
+        self._remake()
+
+    def _remake(self) -> None:
+        if self._make is None:
+            return
+        self._width = self.inner_width
+        wanted = self.filter.casefold()
+        new = tuple(
+            row for row in self._make(self._width) if not wanted or not row.selectable or wanted in row.find.casefold()
+        )
+        old, key = self._rows, self.key
+        self._rows = new
+        self.resized()
+        at = next((index for index, row in enumerate(new) if row.key == key), None)
+        moved = at is None
+        self.cursor = self._nearest(min(self.cursor, max(0, len(new) - 1)) if at is None else at, 1)
+        if [row.key for row in old] == [row.key for row in new]:
+            for index, (before, after) in enumerate(zip(old, new, strict=True)):
+                if before != after:
+                    self.paint_row(index)
+        else:
+            self.refresh()
+            self.call_after_refresh(self.select, self.cursor)
+        if moved and new:
+            self.post_message(self.Highlighted(self, self.key))
+
+    def on_resize(self) -> None:
+        if self._width != self.inner_width:
+            self._remake()
+
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    def row_lines(self, index: int, width: int) -> tuple[Line, ...]:
+        return self._rows[index].lines
+
+    def row_key(self, index: int) -> str:
+        return self._rows[index].key
+
+    def is_selectable(self, index: int) -> bool:
+        return self._rows[index].selectable

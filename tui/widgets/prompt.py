@@ -1,0 +1,157 @@
+"""The prompt line: one fixed row for what just happened, a question to confirm, or a text to type (TERMINAL 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.strip import Strip
+from textual.widget import Widget
+
+from core.foundation.visible import visible_line
+from tui.screens.base import own_screen
+from tui.widgets.spans import Line, strip_of, width_of
+
+GUARD_S = 0.25
+"""Keys right after a question are not an answer to it: they were typed before it could be read."""
+LONGEST = 500
+
+Answer = Callable[[bool], None]
+Text = Callable[[str | None], None]
+
+
+class Prompt(Widget, can_focus=False):
+    """Invariant: at most one of `_confirm` and `_ask` is set; while one is, the prompt holds the focus."""
+
+    DEFAULT_CSS = "Prompt { height: 1; width: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Leave the question", show=False)]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self._flash: Line = ()
+        self._resting: Line = ()
+        self._question = ""
+        self._confirm: Answer | None = None
+        self._ask: Text | None = None
+        self._typed = ""
+        self._since = 0.0
+
+    # What others say
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it waits for an answer."""
+        return self._confirm is not None or self._ask is not None
+
+    def rest(self, line: Line) -> None:
+        """Say what to show while there is nothing else."""
+        if line != self._resting:
+            self._resting = line
+            if not self.is_busy and not self._flash:
+                self.refresh()
+
+    def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
+        """Show what happened until the next key or message."""
+        self._flash = ((text, tone), *((("  " + hint, "dim"),) if hint else ()))
+        self.refresh()
+
+    def clear(self) -> None:
+        """Take the last flash away."""
+        if self._flash:
+            self._flash = ()
+            self.refresh()
+
+    def confirm(self, question: str, answer: Answer) -> None:
+        """Ask a question that only `y` agrees to."""
+        self._begin(question)
+        self._confirm = answer
+
+    def ask(self, question: str, done: Text, initial: str = "") -> None:
+        """Ask for a text; None where the operator leaves it."""
+        self._begin(question)
+        self._ask, self._typed = done, initial
+
+    def _begin(self, question: str) -> None:
+        self._question, self._since, self._flash, self._typed = question, monotonic(), (), ""
+        self._confirm = self._ask = None
+        self.can_focus = True
+        self.focus()
+        self.refresh()
+
+    def _end(self) -> tuple[Answer | None, Text | None]:
+        pending = self._confirm, self._ask
+        self._confirm = self._ask = None
+        self.can_focus = False
+        self.refresh()
+        own_screen(self).restore_focus()
+        return pending
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        if not self.is_busy or event.key == "escape":
+            return
+        event.stop()
+        event.prevent_default()
+        if self._confirm is not None:
+            if monotonic() - self._since < GUARD_S:
+                return
+            answer, _ = self._end()
+            if answer is not None:
+                answer(event.key in ("y", "Y"))
+            return
+        if event.key == "enter":
+            typed = self._typed
+            _, done = self._end()
+            if done is not None:
+                done(typed)
+        elif event.key == "backspace":
+            self._typed = self._typed[:-1]
+        elif event.key == "ctrl+u":
+            self._typed = ""
+        elif event.is_printable and event.character:
+            self._typed = (self._typed + event.character)[:LONGEST]
+        self.refresh()
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if self._ask is not None:
+            self._typed = (self._typed + visible_line(" ".join(event.text.split())))[:LONGEST]
+            self.refresh()
+
+    def action_cancel(self) -> None:
+        """Answer no, or give no text."""
+        answer, done = self._end()
+        if answer is not None:
+            answer(False)
+        if done is not None:
+            done(None)
+
+    def on_blur(self) -> None:
+        """A question that lost the focus (another screen, a click) is answered no."""
+        if self.is_busy:
+            self.action_cancel()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self._confirm is not None:
+            line: Line = ((self._question, "mark"), ("  y yes, any other key no ", "dim"))
+            return strip_of(line, width, self.rich_style)
+        if self._ask is not None:
+            room = max(4, width - width_of(self._question) - 3)
+            shown = self._typed
+            while width_of(shown) > room:
+                shown = shown[1:]
+            cursor = strip_of(((self._question, "mark"), (" ", "plain"), (shown, "plain")), width - 1, self.rich_style)
+            used = min(width - 1, width_of(self._question) + 1 + width_of(shown))
+            return _with_cursor(cursor, used, width, self.rich_style)
+        return strip_of(self._flash or self._resting, width, self.rich_style)
+
+
+def _with_cursor(strip: Strip, at: int, width: int, base: Style) -> Strip:
+    """Return the strip with a cursor behind what was typed."""
+    return Strip.join([strip.crop(0, at), strip_of((("_", "strong"),), 1, base), strip_of((), width - at - 1, base)])
