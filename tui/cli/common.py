@@ -1,6 +1,6 @@
-"""What all commands share: which home, how facts are printed, how errors leave.
+"""What all commands share: which home, and how facts are printed.
 
-Facts go to stdout, as text for people or as one JSON document with --json; progress and errors go to stderr. Text
+Facts go to stdout, as text for people or as one JSON document with --json; progress goes to stderr. Text
 that came from an agent or a file is printed through the sanitizer.
 """
 
@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from core.foundation.errors import ExitCode, ExuviaError, NotFoundError
+from core.foundation.errors import NotFoundError
 from core.foundation.visible import visible, visible_line
 from core.state.paths import DEFAULT_PROJECT, AgentPaths, BenchmarkPaths, HomePaths, ProjectPaths, resolve_home
 
@@ -63,6 +63,12 @@ class Place:
         return benchmark
 
 
+def named_home(home: str | None) -> str | None:
+    """Return the --home given after the command, else the one given before it."""
+    before: str | None = click.get_current_context().find_root().params.get("home")
+    return home if home is not None else before
+
+
 def place_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add --home and --project; the command receives them as `place: Place`."""
 
@@ -70,7 +76,7 @@ def place_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--project", "project_id", default=DEFAULT_PROJECT, metavar="ID", show_default=True, help="Project.")
     @functools.wraps(command)
     def with_place(*args: Any, home: str | None, project_id: str, **kwargs: Any) -> R:
-        return command(*args, place=Place(resolve_home(home), project_id), **kwargs)
+        return command(*args, place=Place(resolve_home(named_home(home)), project_id), **kwargs)
 
     return with_place
 
@@ -115,19 +121,3 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
     for row in table:
         line = "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True))
         click.echo(line.rstrip())
-
-
-def leave(error: ExuviaError, *, as_json: bool) -> NoReturn:
-    """Print an error and its way out, and exit with its code."""
-    if as_json:
-        print_json({"error": str(error), "hint": error.hint, "exit_code": int(error.exit_code)})
-    click.echo(f"exuvia: {visible(str(error))}", err=True)
-    if error.hint:
-        click.echo(f"        {visible(error.hint)}", err=True)
-    sys.exit(int(error.exit_code))
-
-
-def interrupted() -> NoReturn:
-    """Leave after Ctrl-C."""
-    click.echo("exuvia: interrupted", err=True)
-    sys.exit(int(ExitCode.INTERRUPTED))

@@ -6,7 +6,7 @@ import click
 
 from core.foundation.errors import NotFoundError
 from core.state.paths import DEFAULT_PROJECT, HomePaths, resolve_home
-from tui.cli.common import note
+from tui.cli.common import named_home, note
 
 
 @click.command("open", epilog="Example:  exuvia open --home DIR")
@@ -23,6 +23,7 @@ def open_console(
     from tui.boot import check_terminal
 
     check_terminal()
+    home = named_home(home)
     root = resolve_home(home)
     places = HomePaths(root)
     project = places.project(project_id)

@@ -17,7 +17,7 @@ import click
 
 from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
-from tui.cli.common import interrupted, note, print_json, say
+from tui.cli.common import named_home, note, print_json, say
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
@@ -268,7 +268,7 @@ def demo(
 
         check_terminal()
     unisolated = _confinement(allow_unisolated)
-    root = (home or default_home()).expanduser().absolute()
+    root = (Path(named_home(None) or default_home()) if home is None else home).expanduser().absolute()
     if fresh:
         _set_aside(root)
     ensure_home(root)
@@ -280,7 +280,7 @@ def demo(
             return _headless(project, run_id, as_json=as_json)
         except KeyboardInterrupt:
             note(f"The runs go on. Find them again: exuvia demo --headless --home {root}")
-            interrupted()
+            raise
     from tui.app import run_console
 
     return run_console(project, mouse=mouse, demo=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from core import __version__
-from core.foundation.errors import ExuviaError
+from core.foundation.errors import ExitCode, ExuviaError
 
 # Command -> (module, attribute, one line of help). Help of the group is printed from here, without the imports.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -43,7 +43,12 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            if cmd_name.startswith("-"):
+                return None  # click tells about unknown options
+            from difflib import get_close_matches
+
+            near = " or ".join(f"'{name}'" for name in get_close_matches(cmd_name, COMMANDS))
+            raise click.UsageError(f"No such command {cmd_name!r}.{f' Did you mean {near}?' if near else ''}", ctx)
         module, attribute, _ = COMMANDS[cmd_name]
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
@@ -73,29 +78,27 @@ def cli(ctx: click.Context, home: str | None) -> None:
         from tui.cli.console import open_console
 
         ctx.invoke(open_console, home=home)
-    elif home is not None:
-        raise click.UsageError("Give --home after the command: exuvia COMMAND --home DIR")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; every error a person can act on leaves with its text, its hint and its code."""
-    from tui.cli import common
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; every error a person can act on leaves with its text, its way out and its code."""
+    from tui.cli import leaving
 
     given: list[str] = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in given
     options: dict[str, Any] = {"args": given, "prog_name": "exuvia", "standalone_mode": False}
+    leaving.make_output_safe()
     try:
         result = cli.main(**options)
+        sys.stdout.flush()
     except ExuviaError as error:
-        common.leave(error, as_json="--json" in given)
-    except click.exceptions.Abort:
-        common.interrupted()
-    except KeyboardInterrupt:
-        common.interrupted()
+        leaving.with_error(str(error), error.hint, int(error.exit_code), as_json=as_json)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        leaving.with_error("interrupted", "", int(ExitCode.INTERRUPTED), as_json=as_json)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        leaving.with_usage(error, as_json=as_json)
     except BrokenPipeError:
-        # The reader (a pager, head) has seen enough.
-        sys.stderr.close()
-        sys.exit(0)
+        leaving.unread()
+    except OSError as error:
+        leaving.with_os_error(error, as_json=as_json)
     sys.exit(result if isinstance(result, int) else 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from core.foundation.errors import ExitCode, NotFoundError, UsageError
+from core.foundation.errors import ConflictError, ExitCode, NotFoundError, UsageError
 from core.skillrepo.document import SkillDocument, installed, read_skill, read_text
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 
@@ -116,8 +116,13 @@ def install(source: str, agent_id: str, replace: bool, as_json: bool, place: Pla
         )
     agent = place.agent(agent_id)
     name = directory.name
+    there = (agent.skills / name).exists()
+    if there and not replace:
+        raise ConflictError(
+            f"{agent_id} has a skill {name!r} already.", hint="Say --replace to put this one in its place."
+        )
     kept = snapshots.create(agent)
-    if replace and (agent.skills / name).is_dir():
+    if there:
         shutil.rmtree(agent.skills / name)
     install_skill(directory, agent.skills)
     audit.record(place.project, "install_skill", f"{agent_id}/{name}", {"snapshot": kept.content_hash}, actor="cli")

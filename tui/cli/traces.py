@@ -32,7 +32,9 @@ def _agent_of(place: Place, session_id: str) -> tuple[AgentPaths, ProjectSession
     sessions = ProjectSessions(place.project)
     agent = sessions.agent_of(session_id)
     if agent is None:
-        raise NotFoundError(f"There is no session {session_id!r} in {place.project.root}.", hint="exuvia trace list")
+        raise NotFoundError(
+            f"There is no session {session_id!r} in {place.project.root}.", hint="List them: exuvia trace list"
+        )
     return agent, sessions
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from core.foundation.errors import RefusedError, UsageError
+from core.foundation.errors import NotFoundError, RefusedError, UsageError
 from core.state.paths import AgentPaths
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 
@@ -28,6 +28,8 @@ def rollback(
     from core.evolution import runs
     from core.state import rollback as swaps
 
+    if undo and version is not None:
+        raise UsageError("--undo and --version contradict each other.", hint="Say one of them.")
     agent = place.agent(agent_id)
     live = runs.live_run(agent)
     if live is not None:
@@ -36,11 +38,16 @@ def rollback(
                 f"Run {live} is at work on {agent_id}.", hint="Stop it first, or say --stop to do so now."
             )
         runs.stop(place.project, live)
-    result = (
-        swaps.undo(agent, "cli")
-        if undo
-        else swaps.roll_back(agent, version=version, actor="cli", with_memory=with_memory)
-    )
+    try:
+        result = (
+            swaps.undo(agent, "cli")
+            if undo
+            else swaps.roll_back(agent, version=version, actor="cli", with_memory=with_memory)
+        )
+    except NotFoundError as error:
+        if not undo and version is None:
+            error.hint = f"Name one with --version N; see 'exuvia snapshot list {agent_id}'."
+        raise
     if as_json:
         print_json(
             {
@@ -211,13 +218,23 @@ def export(agent_id: str, out: Path | None, version: int | None, as_json: bool, 
 @place_options
 def import_(agent_id: str, archive: Path, confirm: bool, as_json: bool, place: Place) -> None:
     """Replace the state of AGENT by an archive's. What is there is kept first; a hostile archive is refused whole."""
+    from core.evolution import runs
     from core.state import transfer
 
-    result = transfer.import_archive(place.agent(agent_id), archive, confirmed=confirm, actor="cli")
+    try:
+        result = transfer.import_archive(
+            place.agent(agent_id), archive, confirmed=confirm, actor="cli", live_run=runs.live_run
+        )
+    except transfer.VersionConflictError as error:
+        error.hint = "To import it all the same, say --confirm; the present state is kept first."
+        raise
     if as_json:
         print_json(
             {"from_version": result.from_version, "to_version": result.version, "warnings": list(result.warnings)}
         )
     else:
-        say(f"Imported: {agent_id} v{result.from_version} -> v{result.version}.")
-        say(f"Undo: exuvia rollback {agent_id} --undo")
+        say(
+            f"Imported: {agent_id} v{result.from_version} -> v{result.version}. Undo: exuvia rollback {agent_id} --undo"
+        )
+        for warning in result.warnings:
+            say(f"Note: {warning}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from core.foundation.errors import ExitCode, UsageError
-from tui.cli.common import Place, interrupted, json_option, note, place_options, print_json, say
+from tui.cli.common import Place, json_option, note, place_options, print_json, say
 
 if TYPE_CHECKING:
     from core.evolution.runs import RunSpec
@@ -119,11 +119,15 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         view = follow(place.project, run_id)
     except KeyboardInterrupt:
         note(f"Run {run_id} goes on. Follow it: exuvia runs show {run_id}   Stop it: exuvia runs stop {run_id}")
-        interrupted()
+        raise
     if as_json:
         print_json(run_facts(place.project, view))
     else:
         say(f"{run_id}: {view.state}{': ' + view.reason if view.reason else ''}")
+        result = view.result or {}
+        if result.get("version") is not None and result.get("score") is not None:
+            say(f"{result['agent_id']} v{result['version']}: {result['score']:g}")
+        say(f"More: exuvia runs show {run_id}")
         if view.approval_id and view.state == "blocked":
             say(f"Decide: exuvia approvals show {view.approval_id}")
             say(f"        exuvia approvals approve {view.approval_id} --resume")
@@ -158,7 +162,9 @@ def build(
     """Let a Builder design and calibrate a benchmark for AGENT; it asks you before it freezes it."""
     from core.evolution.specs import parse_spec
     from core.state.fresh import ensure_home
+    from core.state.paths import check_id
 
+    check_id("agent", agent_id)
     ensure_home(place.home)
     spec = parse_spec(
         {
