@@ -23,6 +23,9 @@ TONES: dict[str, Style] = {
     "bar": Style(reverse=True),
 }
 
+PLAIN: dict[str, Style] = {name: Style(bold=style.bold) for name, style in TONES.items()}
+"""The same without colours, for rows that are drawn in reverse."""
+
 BLOCKS = " ▏▎▍▌▋▊▉█"
 STEPS = "▁▂▃▄▅▆▇█"
 

@@ -27,7 +27,7 @@ class Deeds:
         """Ask whether to freeze; where an idle agent scores too high, for a reason first."""
         freeze = next((freeze for freeze in view.inbox.pending if freeze.id == approval_id), None)
         if freeze is None:
-            self.prompt.flash("Nothing waits for your approval.")
+            self.prompt.flash(" Nothing waits for your approval.")
             return
 
         def sure(reason: str = "") -> None:
@@ -35,13 +35,13 @@ class Deeds:
                 if yes:
                     self._run(partial(commands.approve, self.project, approval_id, reason), "approving")
                 else:
-                    self.prompt.flash("Not approved; the question stays.")
+                    self.prompt.flash(" Not approved; the question stays.")
 
             self.prompt.confirm(f"Freeze {freeze.benchmark_id} as it stands ({len(freeze.cases)} Cases)?", answered)
 
         def told(reason: str | None) -> None:
             if reason is None or not reason.strip():
-                self.prompt.flash("Not approved: an exception for the high idle score needs its reason.", "warn")
+                self.prompt.flash(" Not approved: an exception for the high idle score needs its reason.", "warn")
             else:
                 sure(reason.strip())
 
@@ -53,12 +53,12 @@ class Deeds:
     def reject(self, view: ConsoleView, approval_id: str) -> None:
         """Ask for the reason, which is the Builder's next task."""
         if not any(freeze.id == approval_id for freeze in view.inbox.pending):
-            self.prompt.flash("Nothing waits for your decision.")
+            self.prompt.flash(" Nothing waits for your decision.")
             return
 
         def told(reason: str | None) -> None:
             if reason is None or not reason.strip():
-                self.prompt.flash("Not rejected: the Builder needs a reason to go on from.", "warn")
+                self.prompt.flash(" Not rejected: the Builder needs a reason to go on from.", "warn")
             else:
                 self._run(partial(commands.reject, self.project, approval_id, reason.strip()), "rejecting")
 
@@ -68,7 +68,7 @@ class Deeds:
         """Roll back at once; ask where a run must be stopped for it, or `ask` says that the key may be a slip."""
         agent_id, live = self._agent(view)
         if not agent_id:
-            self.prompt.flash("There is no agent in sight.")
+            self.prompt.flash(" There is no agent in sight.")
             return
         present = view.versions.present
         goal = version if version not in (None, present) else view.versions.target
@@ -89,7 +89,7 @@ class Deeds:
         """Undo the latest rollback."""
         agent_id, live = self._agent(view)
         if not agent_id or not view.versions.undo:
-            self.prompt.flash("There is no rollback to undo.")
+            self.prompt.flash(" There is no rollback to undo.")
             return
         do = partial(commands.undo, self.project, agent_id, live)
         if live:
@@ -100,7 +100,7 @@ class Deeds:
     def stop(self, view: ConsoleView, run_id: str | None) -> None:
         """Ask whether to stop a live run."""
         if run_id is None:
-            self.prompt.flash("No run is live.")
+            self.prompt.flash(" No run is live.")
             return
         question = f"Stop run {run_id}? What is finished stays."
         self._sure(question, partial(commands.stop, self.project, run_id), "stopping")
@@ -116,6 +116,6 @@ class Deeds:
             if yes:
                 self._run(do, doing)
             else:
-                self.prompt.flash("Nothing was changed.")
+                self.prompt.flash(" Nothing was changed.")
 
         self.prompt.confirm(question, answered)

@@ -221,7 +221,7 @@ class Frame(ConsoleScreen):
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
         """Say what happened, on the prompt line."""
         self._flashed = monotonic()
-        self.query_one(Prompt).flash(text, tone, hint)
+        self.query_one(Prompt).flash(f" {text}", tone, hint)
 
     def _do_pane_next(self) -> None:
         self._step(1)

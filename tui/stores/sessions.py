@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from core.evolution.run_view import RunView
 from core.foundation.clock import parse_ms
@@ -53,12 +54,14 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """A Session of the agent in sight; `about` is its Case and score where it was measured."""
+    """A Session of the agent in sight; `case_id`, `state` and `score` are those of the cell that it filled, if any."""
 
     session_id: str
     title: str
-    about: str
-    source: str
+    case_id: str
+    state: str
+    score: float | None
+    role: str
     time: str
 
 
@@ -125,11 +128,11 @@ class SessionsStore:
             session_id=session_id,
             reason=view.reason,
             approval_id=view.approval_id or "",
-            tail=self._tail(session_id) if with_tail else (),
+            tail=self._tail(session_id, names_of(view)) if with_tail else (),
             said=self._said(session_id) if with_tail and view.state in LIVE else (),
         )
 
-    def _tail(self, session_id: str) -> tuple[TraceLine, ...]:
+    def _tail(self, session_id: str, names: Mapping[str, str]) -> tuple[TraceLine, ...]:
         if not session_id:
             return ()
         try:
@@ -139,7 +142,11 @@ class SessionsStore:
             lines = self._traces[session_id].tail(2 * _TAIL_LINES)
         except (ExuviaError, OSError):
             return ()  # not written yet
-        return tuple(line for line in lines if line.tone != "dim")[-_TAIL_LINES:]
+        return tuple(
+            replace(line, text=names.get(line.leads_to, line.text)) if line.kind == "starts" else line
+            for line in lines
+            if line.tone != "dim"
+        )[-_TAIL_LINES:]
 
     def _said(self, session_id: str) -> tuple[str, ...]:
         """Return the last lines of what streams in just now; nobody depends on it (ARCHITECTURE)."""
@@ -156,16 +163,27 @@ class SessionsStore:
         agent = self.project.agent(agent_id)
         heads = list_sessions(agent, self._heads.get(agent_id))
         self._heads[agent_id] = {head.session_id: head for head in heads}
-        about = {
-            cell.session_id: f"{cell.case_id} {cell.state if cell.score is None else f'{cell.score:g}'}"
-            for view in runs.views
-            for cell in view.cells
-            if cell.session_id
-        }
-        return tuple(
-            SessionLine(head.session_id, head.title, about.get(head.session_id, ""), head.source, head.first_ts)
-            for head in heads
-        )
+        roles = {session.session_id: session.role for view in runs.views for session in view.sessions}
+        cells = {cell.session_id: cell for view in runs.views for cell in view.cells if cell.session_id}
+        lines: list[SessionLine] = []
+        for head in heads:
+            cell = cells.get(head.session_id)
+            case_id, state, score = (cell.case_id, cell.state, cell.score) if cell else ("", "", None)
+            title = head.title
+            role = roles.get(head.session_id) or head.source
+            lines.append(SessionLine(head.session_id, title, case_id, state, score, role, head.first_ts))
+        return tuple(lines)
+
+
+def names_of(view: RunView) -> dict[str, str]:
+    """Return what each Session of a run is, in words: `evaluator of CASE-001-... run 1`."""
+    cells = {cell.cell: f"{cell.case_id} run {cell.run}" for cell in view.cells}
+    return {
+        session.session_id: f"{session.role} of {cells.get(session.cell or '', session.cell)}"
+        if session.cell
+        else session.role
+        for session in view.sessions
+    }
 
 
 def step_of(view: RunView) -> str:

@@ -37,10 +37,14 @@ class Bar(Widget):
 
 
 class PaneTitle(Bar):
-    """The title of a pane: in reverse while the focus is in it."""
+    """The title of a pane: its name is in reverse while the focus is in it."""
 
-    def is_reverse(self) -> bool:
-        return self.parent is not None and self.parent.has_pseudo_class("focus-within")
+    def render_line(self, y: int) -> Strip:
+        if self._left and self.parent is not None and self.parent.has_pseudo_class("focus-within"):
+            name = self._left[0][0]
+            line = two_sided(((name, "bar"), *self._left[1:]), self._right, self.size.width)
+            return strip_of(line, self.size.width, self.rich_style)
+        return super().render_line(y)
 
 
 class Rule(Bar):

@@ -14,7 +14,7 @@ from tui.screens.base import own_screen
 from tui.stores.matrix import Cell, MatrixPage
 from tui.widgets.spans import Line, fit, strip_of
 
-CELL = 14
+CELL = 17
 MEAN = 9
 
 

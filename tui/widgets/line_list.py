@@ -219,7 +219,7 @@ class RowList(LineList):
                     self.paint_row(index)
         else:
             self.refresh()
-            self.call_after_refresh(self.select, self.cursor)
+            self.call_after_refresh(lambda: self.select(self.cursor))
         if moved and new:
             self.post_message(self.Highlighted(self, self.key))
 

@@ -67,12 +67,12 @@ class Prompt(Widget, can_focus=False):
 
     def confirm(self, question: str, answer: Answer) -> None:
         """Ask a question that only `y` agrees to."""
-        self._begin(question)
+        self._begin(f" {question}")
         self._confirm = answer
 
     def ask(self, question: str, done: Text, initial: str = "") -> None:
         """Ask for a text; None where the operator leaves it."""
-        self._begin(question)
+        self._begin(f" {question}")
         self._ask, self._typed = done, initial
 
     def _begin(self, question: str) -> None:

@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.foundation.visible import visible_line
-from tui.palette import TONES
+from tui.palette import PLAIN, TONES
 
 Span = tuple[str, str]
 Line = tuple[Span, ...]
@@ -57,7 +57,7 @@ def middle(text: str, width: int) -> str:
 
 
 def strip_of(line: Line, width: int, base: Style, over: Style | None = None) -> Strip:
-    """Return a strip of exactly `width` cells; `over` is laid over all of it, as for a cursor."""
+    """Return a strip of exactly `width` cells; `over` is laid over all of it, as for a cursor, without colours."""
     segments: list[Segment] = []
     left = width
     for text, tone in line:
@@ -66,9 +66,7 @@ def strip_of(line: Line, width: int, base: Style, over: Style | None = None) -> 
         if length > left:
             text = set_cell_size(text, left - 1) + ELLIPSIS if left > 0 else ""
             length = left
-        style = base + TONES[tone]
-        if over is not None:
-            style += over
+        style = base + (TONES[tone] if over is None else PLAIN[tone] + over)
         if text:
             segments.append(Segment(text, style))
         left -= length
@@ -132,6 +130,23 @@ def _words(text: str) -> Iterable[str]:
             start = at
     if text:
         yield text[start:]
+
+
+def reflow(text: str) -> list[str]:
+    """Return Markdown with the lines of each paragraph joined, so that it can be wrapped for any width."""
+    done: list[str] = []
+    fenced = open_paragraph = False
+    for line in text.split("\n"):
+        fence = line.lstrip().startswith(("```", "~~~"))
+        own = fenced or fence or not line.strip() or line.startswith(("#", "|", ">", "    ", "\t"))
+        item = line.lstrip()[:2] in ("- ", "* ", "+ ") or line.lstrip()[:3].rstrip(".) ").isdigit()
+        if open_paragraph and not own and not item:
+            done[-1] += " " + line.strip()
+        else:
+            done.append(line)
+        open_paragraph = not own
+        fenced ^= fence
+    return done
 
 
 def plain(lines: Iterable[str], tone: str = "plain") -> list[Line]:

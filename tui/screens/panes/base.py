@@ -70,9 +70,9 @@ class Pane(Vertical):
     def title(self, context: str, right: Line = ()) -> None:
         """Set the pane's title row."""
         digit, name = next((digit, name) for pane, digit, name in PANES if pane == self.pane_id)
-        left: tuple[Span, ...] = ((f" {digit} ", "strong"), (name, "title"))
+        left: tuple[Span, ...] = ((f" {digit} {name} ", "title"),)
         if context:
-            left += (("  ", "plain"), (context, "plain"))
+            left += ((" ", "plain"), (context, "plain"))
         self.query_one(PaneTitle).show(left, right)
 
     def on_descendant_focus(self) -> None:

@@ -8,12 +8,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from tui.actions import bindings
-from tui.palette import score_tone
 from tui.screens.panes.base import Pane, local, points
 from tui.stores.inbox import CaseRow, DecidedLine, Finding, FreezeView, PilotRow
 from tui.widgets.bars import Rule
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.spans import Line, fit, plain, short, wrap
+from tui.widgets.spans import Line, fit, plain, reflow, short, wrap
 from tui.widgets.wrapped_text import WrappedText
 
 
@@ -88,8 +87,8 @@ class InboxPane(Pane):
             return
         self.query_one("#inbox-statement-rule", Rule).show((("Statement: what the agent sees", "strong"),))
         self.query_one("#inbox-rubric-rule", Rule).show((("Rubric: what only the Evaluator sees", "strong"),))
-        statement.show(plain(case.statement.split("\n")), ("statement", case.case_id))
-        rubric.show(plain(case.rubric.split("\n")), ("rubric", case.case_id))
+        statement.show(plain(reflow(case.statement)), ("statement", case.case_id))
+        rubric.show(plain(reflow(case.rubric)), ("rubric", case.case_id))
 
     def _rows(self, width: int) -> Sequence[Row]:
         freeze = self.freeze
@@ -115,21 +114,15 @@ def _freeze_rows(freeze: FreezeView, width: int) -> list[Row]:
         )
     ]
     asked = (
-        f"asked {local(freeze.created)} by {freeze.run_id}; {freeze.files} files, config {freeze.config_sha256[:12]}"
+        f"asked {local(freeze.created)} by {freeze.run_id}; {freeze.files} files, config {_hash(freeze.config_sha256)}"
     )
     rows.append(_text("asked", ((asked, "dim"),)))
     wanted = "" if freeze.wanted is None else f" (a baseline of at most {freeze.wanted:g} is wanted)"
     rows += [_text("pilots", (("Pilots", "title"), (wanted, "dim")))]
-    rows += [_pilot_row(pilot, width) for pilot in freeze.pilots]
-    rows.append(
-        _text(
-            "cases",
-            (
-                ("Cases", "title"),
-                (f"{'score':>{max(8, min(48, width - 44) + 2)}}  idle  statement  rubric   standard", "dim"),
-            ),
-        )
-    )
+    rows += [_pilot_row(pilot, freeze.wanted, width) for pilot in freeze.pilots]
+    name = _name_width(width)
+    heading = fit("score", 9, right=True) + fit("idle", 7, right=True) + f"  {'statement':<10} {'rubric':<10} standard"
+    rows.append(_text("cases", (("Cases", "title"), (" " * (name - 5) + heading, "dim"))))
     rows += [_case_row(case, freeze, width) for case in freeze.cases]
     count = len(freeze.findings)
     rows.append(_text("findings", (("Findings", "title"), ("  none" if not count else f"  {count}", "dim"))))
@@ -141,12 +134,14 @@ def _freeze_rows(freeze: FreezeView, width: int) -> list[Row]:
     return rows
 
 
-def _pilot_row(pilot: PilotRow, width: int) -> Row:
+def _pilot_row(pilot: PilotRow, wanted: float | None, width: int) -> Row:
+    met = wanted is not None and pilot.score is not None and pilot.score <= wanted
+    tone = "good" if met else "plain"
     observed = pilot.observed if pilot.observed is not None else pilot.score
     line: Line = (
         (f"  {pilot.i}  ", "strong"),
         ("score ", "dim"),
-        (fit(points(pilot.score), 7), score_tone(pilot.score)),
+        (fit(points(pilot.score), 7), tone),
         ("predicted ", "dim"),
         (fit(points(pilot.predicted), 7), "plain"),
         ("observed ", "dim"),
@@ -159,17 +154,25 @@ def _pilot_row(pilot: PilotRow, width: int) -> Row:
     return _text(f"pilot:{pilot.i}", line)
 
 
+def _name_width(width: int) -> int:
+    return max(12, min(52, width - 48))
+
+
 def _case_row(case: CaseRow, freeze: FreezeView, width: int) -> Row:
-    name = max(12, min(48, width - 44))
+    name = _name_width(width)
     high = case.floor is not None and freeze.floor_limit is not None and case.floor > freeze.floor_limit
     score = "held out" if case.held_out and case.score is None else points(case.score)
     line: Line = (
         (fit(f"{case.case_id}  {case.title}" if name > 40 else case.case_id, name), "plain"),
-        (fit(score, 9, right=True), score_tone(case.score)),
+        (fit(score, 9, right=True), "plain"),
         (fit(points(case.floor), 7, right=True), "bad" if high else "dim"),
-        (f"  {case.statement_sha256[:8]:<10} {case.rubric_sha256[:8]:<8} {case.standard_sha256[:8]}", "dim"),
+        (f"  {_hash(case.statement_sha256):<10} {_hash(case.rubric_sha256):<10} {_hash(case.standard_sha256)}", "dim"),
     )
     return Row(f"case:{case.case_id}", (line,), find=f"{case.case_id} {case.title}")
+
+
+def _hash(sha256: str) -> str:
+    return sha256.removeprefix("sha256:")[:8]
 
 
 def _finding(finding: Finding) -> Line:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 
 from tui.actions import bindings
-from tui.palette import STATES
-from tui.screens.panes.base import Pane, TraceWanted, elapsed, local, money
+from tui.palette import MARKS, STATES, score_tone
+from tui.screens.panes.base import Pane, TraceWanted, elapsed, local, money, points
 from tui.stores.sessions import RunLine, SessionLine
 from tui.widgets.line_list import LineList, Row, RowList
 from tui.widgets.spans import Line, middle, short, two_sided, width_of
@@ -43,7 +43,9 @@ class SessionsPane(Pane):
         if kind == "session":
             session = next((s for s in self.view.sessions.sessions if s.session_id == ident), None)
             if session is not None:
-                self.post_message(TraceWanted(ident, session.about or session.title))
+                self.post_message(
+                    TraceWanted(ident, f"Target of {session.case_id}" if session.case_id else session.title)
+                )
         elif kind == "run":
             run = next((run for run in self.view.sessions.runs if run.run_id == ident), None)
             if run is not None:
@@ -68,11 +70,11 @@ def _note(key: str, first: str, second: str, tone: str = "dim") -> Row:
 
 def _run_row(run: RunLine, width: int) -> Row:
     tone = STATES.get(run.state, "plain")
-    state = "waits for you (6)" if run.state == "waiting" else run.state
+    state = "waits for you: 6" if run.state == "waiting" and width > 50 else run.state
     head: Line = (
         (f"{run.role:<9} ", "strong"),
         (state, tone),
-        *(((f"  {run.phase}", "plain"),) if run.phase and run.is_live else ()),
+        *(((f"  {run.phase}", "plain"),) if run.phase and run.is_live and width > 50 else ()),
     )
     time = elapsed(run.started_ms, None if run.is_live else run.updated_ms)
     first = two_sided(head, ((f"{run.step}  ", "plain"), (time, "dim")), width)
@@ -88,9 +90,19 @@ def _run_row(run: RunLine, width: int) -> Row:
 
 
 def _session_row(session: SessionLine, width: int) -> Row:
-    about = session.about or session.title or "(no prompt yet)"
-    right: Line = ((local(session.time), "dim"),)
-    room = max(8, width - width_of(right[0][0]) - 1)
+    about = session.case_id or session.title or "(no prompt yet)"
+    right: Line = ()
+    if session.case_id:
+        mark, tone = MARKS.get(session.state, ("?", "warn"))
+        right = (
+            ((session.state, tone),) if session.score is None else ((points(session.score), score_tone(session.score)),)
+        )
+        about = f"{mark} {about}"
+    room = max(8, width - sum(width_of(text) for text, _ in right) - 1)
     first = two_sided(((short(about, room), "plain"),), right, width)
-    second: Line = ((f"  {middle(session.session_id, max(12, width - 14))}", "dim"), (f"  {session.source}", "dim"))
-    return Row(f"session:{session.session_id}", (first, second), find=f"{about} {session.session_id} {session.source}")
+    second = two_sided(
+        ((f"  {local(session.time)}  {middle(session.session_id, max(9, width - 27))}", "dim"),),
+        ((session.role or "session", "dim"),),
+        width,
+    )
+    return Row(f"session:{session.session_id}", (first, second), find=f"{about} {session.session_id} {session.role}")
