@@ -44,7 +44,9 @@ def record_of(talk: Transcript, library: Sequence[Lesson], seen: Seen, not_the_l
             if step.ok:
                 proposed, before = parts, _reference_in(step)
             elif step.refused is not None and step.refused not in not_the_lesson:
-                refused |= {lesson.id for lesson in parts}
+                reason = str((step.answer or {}).get("reason", ""))
+                named = [lesson for lesson in parts if lesson.path in reason]
+                refused |= {lesson.id for lesson in named or parts}
         elif step.name == "evaluate_candidate" and step.ok and before:
             measured = case_scores((step.answer or {}).get("cases"))
             effect.update(effects(proposed, replace(seen, scores=before), measured, before))
