@@ -374,8 +374,8 @@ def _start(
     inherited = (orders, control_read, status_write)
     try:
         keeper = subprocess.Popen(
-            [system_paths.interpreter(), "-I", "-S", "-c", _PROGRAM.format(package=str(system_paths.CODE_ROOT / "core")),
-             *map(str, inherited)],
+            [system_paths.interpreter(), "-I", "-S", "-c",
+             _PROGRAM.format(package=str(system_paths.CODE_ROOT / "core")), *map(str, inherited)],
             stdin=input_fd, stdout=output_write, stderr=output_write, cwd="/", env={"LANG": "C.UTF-8"},
             pass_fds=(*inherited, *carried), start_new_session=True,
         )  # fmt: skip

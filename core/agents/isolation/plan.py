@@ -1,4 +1,4 @@
-"""From a policy to what the kernel is asked for: namespaces, a tree, Landlock rules, a filter, limits (pure, cached).
+"""From a policy to what the kernel is asked for: namespaces, a tree, Landlock rules, a filter, limits.
 
 A plan is plain data, so that it can be handed to the keeper, which imports next to nothing.
 """
@@ -6,7 +6,6 @@ A plan is plain data, so that it can be handed to the keeper, which imports next
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict
@@ -34,7 +33,6 @@ class Plan(TypedDict):
     limits: tuple[int, int, int, int]
 
 
-@lru_cache(maxsize=64)
 def plan(policy: IsolationPolicy, support: Support, *, engine: bool = False, inside: bool = False) -> Plan:
     """Plan the confinement of an engine process (`engine`) or a command.
 
@@ -57,7 +55,7 @@ def plan(policy: IsolationPolicy, support: Support, *, engine: bool = False, ins
         rules=_rules(policy, engine=engine, namespaces=support.user_namespaces),
         net=policy.network != "full",
         ports=list(policy.connect_ports) if policy.network == "tcp-connect" else [],
-        filter=seccomp.program(
+        filter=_filter(
             network=policy.network,
             inner=not engine,
             by_path=not engine and not support.user_namespaces,
@@ -83,46 +81,67 @@ def _check(policy: IsolationPolicy, support: Support) -> None:
             raise IsolationError(f"the policy lets write in {path}, which does not exist", hint="Create it first.")
 
 
-def _system(*, engine: bool) -> Iterable[Path]:
-    return system_paths.readable(engine=engine)
+@lru_cache(maxsize=32)
+def _filter(*, network: str, inner: bool, by_path: bool, ipc: bool) -> bytes:
+    return seccomp.program(network=network, inner=inner, by_path=by_path, ipc=ipc)
 
 
 def _rules(policy: IsolationPolicy, *, engine: bool, namespaces: bool) -> list[tuple[str, int]]:
-    rules: list[tuple[Path | str, int]] = []
-    for path in _system(engine=engine):
-        real = path.resolve()
-        secret = next((s for s in system_paths.hidden() if s.is_relative_to(real) and s.exists()), None)
-        rules += system_paths.carve(real, secret) if secret else [(path, landlock.READ)]
-    rules += [(device, landlock.DEVICE) for device in system_paths.DEVICES]
-    rules += [(path, landlock.READ) for path in policy.read]
-    rules += [(path, landlock.WRITE) for path in policy.write]
+    rules = list(_system_rules(engine=engine))
+    rules += [(str(path), landlock.READ) for path in policy.read]
+    rules += [(str(path), landlock.WRITE) for path in policy.write]
     if namespaces:
         rules.append((SHARED_MEMORY, landlock.WRITE))
         if engine:
-            rules.append((system_paths.CODE_ROOT, landlock.LIST))  # an import lists the folder it looks in
+            rules.append((str(system_paths.CODE_ROOT), landlock.LIST))  # an import lists the folder it looks in
     elif engine:
         # Cleaning up after commands means finding them. Landlock keeps others' memory, environment and files shut.
         rules.append(("/proc", landlock.READ_FILE | landlock.READ_DIR))
-    return [(os.fspath(path), rights) for path, rights in rules]
+    return rules
+
+
+@lru_cache(maxsize=2)
+def _system_rules(*, engine: bool) -> tuple[tuple[str, int], ...]:
+    rules: list[tuple[Path, int]] = []
+    for path in system_paths.readable(engine=engine):
+        real = path.resolve()
+        secret = next((s for s in system_paths.hidden() if s.is_relative_to(real) and s.exists()), None)
+        rules += system_paths.carve(real, secret) if secret else [(path, landlock.READ)]
+    return (*((str(path), rights) for path, rights in rules), *((d, landlock.DEVICE) for d in system_paths.DEVICES))
 
 
 def _tree(policy: IsolationPolicy, *, engine: bool) -> list[mounts.Entry]:
+    entries = list(_system_tree(engine=engine))
+    named = {path: "ro" for path in policy.read if path.exists()} | dict.fromkeys(policy.write, "rw")
+    secrets = _covered_secrets(engine=engine)
+    entries += [("mask", str(s), "") for s in secrets if not any(path.is_relative_to(s) for path in named)]
+    entries += [(kind, str(path), str(path)) for path, kind in named.items()]
+    # Parents before children; among equals the policy's own word comes last and stands
+    return sorted(entries, key=lambda entry: entry[1].count("/"))
+
+
+@lru_cache(maxsize=2)
+def _covered_secrets(*, engine: bool) -> tuple[Path, ...]:
+    real = [path.resolve() for path in system_paths.readable(engine=engine)]
+    return tuple(s for s in system_paths.hidden() if s.exists() and any(s.is_relative_to(r) for r in real))
+
+
+@lru_cache(maxsize=2)
+def _system_tree(*, engine: bool) -> tuple[mounts.Entry, ...]:
     entries: list[mounts.Entry] = []
-    system = tuple(_system(engine=engine))
-    reals = [p for p in system if not p.is_symlink()]
+    system = system_paths.readable(engine=engine)
+    folders = [p for p in system if not p.is_symlink()]
     for path in system:
         real = path.resolve()
-        if path.is_symlink() and any(real.is_relative_to(r) for r in reals):
+        if path.is_symlink() and any(real.is_relative_to(f) for f in folders):
             entries.append(("link", str(path), os.readlink(path)))  # noqa: PTH115
         else:
             entries.append(("ro", str(path), str(real)))
     entries += [("dev", device, device) for device in system_paths.DEVICES]
-    entries.append(("tmp", SHARED_MEMORY, SHARED_MEMORY_SIZE))
-    named = {path: "ro" for path in policy.read if path.exists()} | dict.fromkeys(policy.write, "rw")
-    for secret in system_paths.hidden():
-        covered = any(secret.is_relative_to(r) for r in reals)
-        if covered and secret.exists() and not any(path.is_relative_to(secret) for path in named):
-            entries.append(("mask", str(secret), ""))
-    entries += [(kind, str(path), str(path)) for path, kind in named.items()]
-    # Parents before children; among equals the policy's own word comes last and stands
-    return sorted(entries, key=lambda entry: len(Path(entry[1]).parts))
+    return (*entries, ("tmp", SHARED_MEMORY, SHARED_MEMORY_SIZE))
+
+
+def forget() -> None:
+    """Look at the system anew (it is looked at once a process)."""
+    for cached in (_filter, _system_rules, _system_tree, _covered_secrets):
+        cached.cache_clear()

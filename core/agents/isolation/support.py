@@ -69,8 +69,9 @@ def judge(
                                 "Use Linux 6.12 or newer, or allow user namespaces."))  # fmt: skip
     if not namespaces:
         findings.append(Finding("no user namespaces" + (f" ({why})" if why else ""),
-                                "commands may not change modes, owners or times by path, can see (not read) what "
-                                "exists elsewhere, and are cleaned up by search instead of all at once",
+                                "commands may not change modes, owners or times by path, but may do so on files "
+                                "they can read and own; they can see (not read) what exists elsewhere, and are cleaned "
+                                "up by search instead of all at once",
                                 "Allow them: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, "
                                 "kernel.apparmor_restrict_unprivileged_userns=0."))  # fmt: skip
     if not has_seccomp:

@@ -80,9 +80,9 @@ def main() -> None:
 
         async def one(job: dict[str, Any]) -> dict[str, Any]:
             own = environment | job.get("environment", {})
-            if mode == "plain":
-                return plain(job, own)
             async with at_once:
+                if mode == "plain":
+                    return await asyncio.to_thread(plain, job, own)
                 return await confined(job, own, support, read)
 
         answers = await asyncio.gather(*map(one, orders["jobs"]))

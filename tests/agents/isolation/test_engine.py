@@ -52,7 +52,8 @@ def engine(body: str, means: Support, cell: Path, **told: Any) -> dict[str, str]
     facts = json.dumps({"namespaces": means.user_namespaces, "cell": str(cell), **told})
     done = subprocess.run(
         [sys.executable, "-P", "-c", PRELUDE + textwrap.dedent(body), facts],
-        check=False, capture_output=True, text=True, timeout=60, cwd=cell, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)},
+        check=False, capture_output=True, text=True, timeout=60, cwd=cell,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())

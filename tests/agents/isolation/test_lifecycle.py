@@ -18,7 +18,7 @@ import pytest
 from core.agents.isolation import seccomp, support
 from core.agents.isolation.environment import clean_environment
 from core.agents.isolation.launch import spawn_confined
-from core.agents.isolation.plan import plan
+from core.agents.isolation.plan import forget
 from core.agents.isolation.policy import IsolationPolicy, Limits
 from core.agents.isolation.support import Support, judge
 from core.foundation.errors import IsolationError
@@ -181,12 +181,12 @@ async def test_a_command_that_cannot_be_confined_does_not_run(
 ) -> None:
     """Fail closed: with a filter that the kernel refuses, nothing is executed."""
     monkeypatch.setattr(seccomp, "program", lambda **_: b"\xff" * 8)
-    plan.cache_clear()
+    forget()
     try:
         with pytest.raises(IsolationError, match="not run"):
             await run("touch ran", support=means)
     finally:
-        plan.cache_clear()
+        forget()
     assert not (cell / "ran").exists()
 
 
