@@ -102,13 +102,18 @@ def _finite(value: Any) -> Any:
 
 
 def say(text: str) -> None:
-    """Print a text for people on stdout."""
+    """Print one line for people on stdout; a line break in it is shown, so no name can fake a line of ours."""
+    click.echo(visible_line(text))
+
+
+def say_text(text: str) -> None:
+    """Print a text of many lines, such as a report or a file, on stdout."""
     click.echo(visible(text))
 
 
 def note(text: str) -> None:
-    """Print progress on stderr."""
-    click.echo(visible(text), err=True)
+    """Print one line of progress on stderr."""
+    click.echo(visible_line(text), err=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -80,20 +81,30 @@ def cli(ctx: click.Context, home: str | None) -> None:
         ctx.invoke(open_console, home=home)
 
 
+def _invoked(arguments: list[str]) -> object:
+    """Call the command; unlike click's own `main` this leaves a closed pipe to the caller."""
+    try:
+        with cli.make_context("exuvia", list(arguments)) as context:
+            return cli.invoke(context)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; every error a person can act on leaves with its text, its way out and its code."""
     from tui.cli import leaving
 
     given: list[str] = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
-    options: dict[str, Any] = {"args": given, "prog_name": "exuvia", "standalone_mode": False}
+    if "_EXUVIA_COMPLETE" in os.environ:
+        cli.main(prog_name="exuvia")  # a shell asks for completions
     leaving.make_output_safe()
     try:
-        result = cli.main(**options)
+        result = _invoked(given)
         sys.stdout.flush()
     except ExuviaError as error:
         leaving.with_error(str(error), error.hint, int(error.exit_code), as_json=as_json)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.exceptions.Abort, KeyboardInterrupt, EOFError):
         leaving.with_error("interrupted", "", int(ExitCode.INTERRUPTED), as_json=as_json)
     except click.ClickException as error:
         leaving.with_usage(error, as_json=as_json)

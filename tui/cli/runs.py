@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
@@ -137,7 +137,7 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     report = run_paths(place.project, run_id).report
     if report.exists():
         say("")
-        say(report.read_text(encoding="utf-8"))
+        say_text(report.read_text(encoding="utf-8"))
     return engine.exit_of(view) if follow else None
 
 

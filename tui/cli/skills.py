@@ -10,7 +10,7 @@ import click
 
 from core.foundation.errors import ConflictError, ExitCode, NotFoundError, UsageError
 from core.skillrepo.document import SkillDocument, installed, read_skill, read_text
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
 
 
 def _library() -> Path:
@@ -74,7 +74,7 @@ def show(name: str, agent_id: str | None, as_json: bool, place: Place) -> None:
     if as_json:
         print_json({**_facts(document), "fields": dict(document.fields), "body": document.body})
         return
-    say((directory / "SKILL.md").read_bytes().decode("utf-8", errors="replace"))
+    say_text((directory / "SKILL.md").read_bytes().decode("utf-8", errors="replace"))
 
 
 @skill.command("validate", epilog="Example:  exuvia skill validate ./my-skill")

@@ -8,7 +8,7 @@ import click
 
 from core.foundation.errors import NotFoundError, RefusedError, UsageError
 from core.state.paths import AgentPaths
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
 
 
 @click.command(
@@ -190,7 +190,7 @@ def diff(agent_id: str, before: str, after: str, as_json: bool, place: Place) ->
     for file in files:
         say(f"{file.status} {file.path}  +{file.added} -{file.removed}{'  (binary)' if file.binary else ''}")
         if file.text:
-            say(file.text)
+            say_text(file.text)
 
 
 @snapshot.command("export", epilog="Example:  exuvia snapshot export data_helper data_helper-v2.tar.gz --version 2")

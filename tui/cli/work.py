@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from core.foundation.errors import ExitCode, UsageError
-from tui.cli.common import Place, json_option, note, place_options, print_json, say
+from tui.cli.common import Place, json_option, note, place_options, print_json, say, say_text
 
 if TYPE_CHECKING:
     from core.evolution.runs import RunSpec
@@ -352,7 +352,7 @@ def run(
     else:
         for notice in outcome.notices:
             note(notice)
-        say(outcome.text)
+        say_text(outcome.text)
         note(f"{outcome.status} {outcome.reason}".rstrip() + f"   workspace {outcome.workspace}")
         note(f"exuvia trace show {outcome.session_id}")
     return int(ExitCode.DONE if outcome.status == "completed" else ExitCode.FAILED)
