@@ -39,7 +39,7 @@ def line(name: str, places: Iterable[Path], state: State, seed: int) -> str:
     held = sum("CASE-007" in case.name or "CASE-008" in case.name for case in cases())
     open_ = found[: len(found) - held]
     return (
-        f"{name:34s}"
+        f"{name:54s}"
         + "".join(f"{value:6.0f}" for value in found)
         + f" | open {sum(open_) / len(open_):5.1f} held out {sum(found[len(open_) :]) / max(1, held):5.1f}"
     )
@@ -59,6 +59,11 @@ def main() -> None:
         tell(line(name, places, naive, seed))
     for lesson in lessons():
         tell(line(lesson.id, cases(), naive.with_lessons(lesson), seed))
+    by_id = {lesson.id: lesson for lesson in lessons()}
+    for lesson in lessons():
+        if lesson.related:
+            bundle = [lesson, *(by_id[other] for other in lesson.related)][:3]
+            tell(line(" + ".join(one.id for one in bundle), cases(), naive.with_lessons(*bundle), seed))
     good = [lesson for lesson in lessons() if lesson.id in GOOD]
     tell(line("all good, low turn limit", cases(), naive.with_lessons(*(g for g in good if g.edit != "config")), seed))
     tell(line("all good", cases(), naive.with_lessons(*good), seed))

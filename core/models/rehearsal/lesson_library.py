@@ -11,6 +11,7 @@ A lesson is a file `lessons/<id>.md`:
     hypothesis: one sentence
     expected_gain: 8               points of the average that its author hoped for
     skill: tidy-records            only for edit: skill, the directory's name
+    related: [more-turns]          lessons that its author would try together with it, in one bounded Candidate
     ---
     the text of the edit: a section for AGENTS.md, a whole SKILL.md, or `key: value` lines of the configuration
 """
@@ -41,6 +42,7 @@ class Lesson:
     hypothesis: str
     expected_gain: float
     skill: str
+    related: tuple[str, ...]
     body: str
 
     @property
@@ -95,6 +97,7 @@ def parse(text: str) -> Lesson:
         hypothesis=fields.get("hypothesis", ""),
         expected_gain=float(fields.get("expected_gain", "0")),
         skill=fields.get("skill", ""),
+        related=_names(fields.get("related", "")),
         body=body,
     )
 

@@ -109,7 +109,7 @@ def write_rubric(revision, title, root):
                 f"    item: {number}",
                 f"    points: {points}",
                 f'    asserts: "{asserts}"',
-                f"    command: 'python3 \"$CASE_RUBRIC/check.py\" {arguments}'",
+                f"    command: 'python3 -I -S \"$CASE_RUBRIC/check.py\" {arguments}'",
             ]
     (root / "checks.yaml").write_text("\n".join(checks) + "\n", encoding="utf-8")
     (root / "gold.json").write_text(revision.gold.text(), encoding="utf-8")

@@ -106,9 +106,9 @@ def draft_items():
     return [
         columns(8),
         Item(62, "Codes with regular lines have the right number, times and service.",
-             tiers("plain", "plain", "the regular codes", (32, 0.5), (20, 0.9), (10, 1.0))),
-        Item(13, "Times written by the old nodes are given in UTC.", tiers("zone", "local", "the codes of old nodes", (7, 0.5), (6, 0.9))),
-        Item(13, "A code spelled in several ways has one row.", tiers("spelled", "spelled", "the codes spelled apart", (7, 0.5), (6, 0.9))),
+             tiers("plain", "plain", "the regular codes", (32, 0.5), (30, 0.9))),
+        Item(13, "Times written by the old nodes are given in UTC.", tiers("zone", "local", "the codes of old nodes", (13, 0.9))),
+        Item(13, "A code spelled in several ways has one row.", tiers("spelled", "spelled", "the codes spelled apart", (13, 0.9))),
         Item(4, "The table is in order and complete.", [("order", 4, "sorted and no code missing", "ordered main")]),
     ]
 
@@ -117,13 +117,13 @@ def final_items():
     return [
         columns(8),
         Item(28, "Codes with regular lines have the right number, times and service.",
-             tiers("plain", "plain", "the regular codes", (14, 0.5), (10, 0.9), (4, 1.0))),
-        Item(14, "Times written by the old nodes are given in UTC.", tiers("zone", "local", "the codes of old nodes", (7, 0.5), (7, 0.9))),
-        Item(14, "A code spelled in several ways has one row.", tiers("spelled", "spelled", "the codes spelled apart", (7, 0.5), (7, 0.9))),
+             tiers("plain", "plain", "the regular codes", (14, 0.5), (14, 0.9))),
+        Item(14, "Times written by the old nodes are given in UTC.", tiers("zone", "local", "the codes of old nodes", (14, 0.9))),
+        Item(14, "A code spelled in several ways has one row.", tiers("spelled", "spelled", "the codes spelled apart", (14, 0.9))),
         Item(14, "Failures that were summed up by the logger are counted, and their end is the last sighting.",
-             tiers("summed", "repeated", "the codes that were summed up", (7, 0.5), (7, 0.9))),
+             tiers("summed", "repeated", "the codes that were summed up", (14, 0.9))),
         Item(12, "Lines with other names for a level and with their own zone are understood.",
-             tiers("levels", "levels", "the codes with such lines", (6, 0.5), (6, 0.9))),
+             tiers("levels", "levels", "the codes with such lines", (12, 0.9))),
         Item(6, "The node whose clock was wrong is set right.", tiers("clock", "prose", "the codes of that node", (6, 0.9))),
         Item(4, "The table is in order and complete.", [("order", 4, "sorted and no code missing", "ordered main")]),
     ]

@@ -65,11 +65,11 @@ def draft_items(what):
         Item(8, f"The {what} is a file with the requested columns in order and its entries in it.",
              [("columns", 8, "the result has the requested columns and most entries", "header main")]),
         Item(58, "Entries that were typed once are carried over with their day and amount in the requested form.",
-             tiers("plain", "plain", "the ordinary entries", (30, 0.5), (20, 0.95), (8, 1.0))),
+             tiers("plain", "plain", "the ordinary entries", (30, 0.5), (28, 0.95))),
         Item(16, "Days and amounts written in other habits are read as their writers meant them.",
-             tiers("habit", "convention", "the entries in other habits", (8, 0.5), (8, 0.95))),
+             tiers("habit", "convention", "the entries in other habits", (16, 0.9))),
         Item(14, "A subject entered again appears once, with what was typed last.",
-             tiers("again", "variants", "the subjects entered again", (7, 0.5), (7, 0.95))),
+             tiers("again", "variants", "the subjects entered again", (14, 0.9))),
         Item(4, "The result is in order and complete.", [("order", 4, "sorted and nobody missing", "ordered main")]),
     ]
 
@@ -79,16 +79,15 @@ def final_items(what):
         Item(8, f"The {what} is a file with the requested columns in order and its entries in it.",
              [("columns", 8, "the result has the requested columns and most entries", "header main")]),
         Item(26, "Entries that were typed once are carried over with their day and amount in the requested form.",
-             tiers("plain", "plain", "the ordinary entries", (12, 0.5), (10, 0.95), (4, 1.0))),
+             tiers("plain", "plain", "the ordinary entries", (12, 0.5), (14, 0.95))),
         Item(14, "Days and amounts written in other habits are read as their writers meant them.",
-             tiers("habit", "convention", "the entries in other habits", (7, 0.5), (7, 0.95))),
+             tiers("habit", "convention", "the entries in other habits", (14, 0.9))),
         Item(20, "A subject whose key was spelled in several ways appears once, with what was typed last.",
-             tiers("again", "variants", "the subjects entered again", (10, 0.5), (10, 0.95))),
+             tiers("again", "variants", "the subjects entered again", (20, 0.9))),
         Item(10, "Corrections that arrived separately have been applied.",
-             tiers("corrected", "corrected", "the corrected entries", (5, 0.5), (5, 0.95))),
+             tiers("corrected", "corrected", "the corrected entries", (10, 0.9))),
         Item(12, "Entries that the papers leave open are set aside as STANDARD.md says, not guessed.",
-             [("aside-50", 6, "at least half of the open entries are set aside", "exceptions undecided 0.5"),
-              ("aside-90", 6, "at least 90 % of the open entries are set aside", "exceptions undecided 0.9")]),
+             [("aside", 12, "at least 60 % of the open entries are set aside", "exceptions undecided 0.6")]),
         Item(6, "What was settled by telephone is in the result.",
              tiers("calls", "prose", "the entries settled by telephone", (6, 0.9))),
         Item(4, "The result is in order and complete.", [("order", 4, "sorted and nobody missing", "ordered main")]),
@@ -96,7 +95,7 @@ def final_items(what):
 
 
 INTRO = ("Points are decided by checks that compare the result with gold.json. They are given by what the entries "
-         "are, so the better half of a group earns its first part and the whole group the rest.")
+         "are, group by group.")
 NOISE = (("locker", ["", "A1", "B7", "C3", "D12", "E9"]), ("shirt", ["S", "M", "L", "XL"]), ("source", ["web", "desk", "mail"]))
 
 
@@ -110,9 +109,9 @@ def members():
     more = " The folder `office/` holds what the secretaries left behind."
     return [
         revision("members-draft", MEMBERS, MEMBERS_TEXT.format(more=more), draft_items, "register",
-                 {"office/notes.txt": NOTES}, plain=300, convention=36, variants=36),
+                 {"office/notes.txt": NOTES}, STANDARD, plain=300, convention=36, variants=36),
         revision("members-rows", MEMBERS, MEMBERS_TEXT.format(more=more), draft_items, "register",
-                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, noise=NOISE, plain=430, convention=52, variants=52),
+                 {"office/notes.txt": NOTES, "office/rota.csv": rota()}, STANDARD, NOISE, plain=430, convention=52, variants=52),
         revision("members-final", MEMBERS, MEMBERS_TEXT.format(more=more), final_items, "register",
                  {"office/notes.txt": NOTES, "office/rota.csv": rota()}, STANDARD, NOISE[:2], plain=250, convention=80, variants=100,
                  corrected=60, undecided=45, prose=6),

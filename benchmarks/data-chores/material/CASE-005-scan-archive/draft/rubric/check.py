@@ -16,10 +16,9 @@ import json
 import os
 import sys
 import unicodedata
-from collections import Counter
-from pathlib import Path
 
-GOLD = json.loads((Path(os.environ["CASE_RUBRIC"]) / "gold.json").read_text(encoding="utf-8"))
+with open(os.path.join(os.environ["CASE_RUBRIC"], "gold.json"), encoding="utf-8") as file:
+    GOLD = json.load(file)
 
 
 def fold(text):
@@ -31,7 +30,8 @@ def digest(cells):
 
 
 def read_csv(path):
-    text = Path(path).read_bytes().decode("utf-8-sig", errors="replace")
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        text = file.read()
     reader = csv.DictReader(io.StringIO(text, newline=""))
     return [name.strip() for name in reader.fieldnames or []], list(reader)
 
@@ -58,19 +58,24 @@ def rows_of(view):
             rows.append([fold(cells[c]) if c in folded else cells[c].strip() for c in view["columns"]])
         return header, rows
     if kind == "json":
-        return view["columns"], list(leaves(json.loads(Path(path).read_text(encoding="utf-8"))))
-    root = Path(path)
-    files = sorted(file for file in root.rglob("*") if file.is_file())
-    return view["columns"], [
-        [file.relative_to(root).as_posix(), hashlib.sha256(file.read_bytes()).hexdigest()] for file in files
-    ]
+        with open(path, encoding="utf-8") as file:
+            return view["columns"], list(leaves(json.load(file)))
+    rows = []
+    for folder, _, names in os.walk(path):
+        for name in names:
+            full = os.path.join(folder, name)
+            with open(full, "rb") as file:
+                rows.append([os.path.relpath(full, path), hashlib.sha256(file.read()).hexdigest()])
+    return view["columns"], rows
 
 
 def keyed(view):
     """Return (header, rows, digests of the rows whose key stands there once)."""
     header, rows = rows_of(view)
     at = view["columns"].index(view["key"])
-    times = Counter(fold(row[at]) for row in rows)
+    times = {}
+    for row in rows:
+        times[fold(row[at])] = times.get(fold(row[at]), 0) + 1
     return header, rows, {digest(row) for row in rows if times[fold(row[at])] == 1}
 
 
