@@ -177,7 +177,8 @@ def _move_locked(agent: AgentPaths, source: Path, target: Path, wanted: str) -> 
 
 
 def _remove_empty(path: Path, root: Path) -> None:
+    """Remove directories that a deleted file leaves empty; those at the top of a state belong to its layout."""
     parent = path.parent
-    while parent != root and not any(parent.iterdir()):
+    while parent not in {root, *root.iterdir()} and not any(parent.iterdir()):
         parent.rmdir()
         parent = parent.parent
