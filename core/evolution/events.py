@@ -101,6 +101,10 @@ class Journal:
         self._watcher = watcher
         watcher()
 
+    def unwatch(self) -> None:
+        """Call nobody after an event any more."""
+        self._watcher = None
+
     def of_call(self, call_id: str, event: str) -> tuple[Event, ...]:
         """Return the events of one kind that a tool call has journalled."""
         return tuple(e for e in self._events if e["event"] == event and e.get("call_id") == call_id)

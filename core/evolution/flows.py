@@ -112,6 +112,7 @@ async def build_flow(desk: Desk, spec: BuildSpec, provider: Provider, entry: Mod
             over=lambda: doors.state().phase == "report",
         )
     )
+    desk.journal.unwatch()  # from here on the flow names its phases itself
     state = doors.state()
     if state.baseline is None:
         reason = state.stop_reason or end.gave_up or "the Builder ended without a baseline"
@@ -196,6 +197,7 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
             over=lambda: trials.state().over is not None and trials.state().candidate is None,
         )
     )
+    desk.journal.unwatch()  # from here on the flow names its phases itself
     state = trials.state()
     if end.gave_up is not None:
         trouble = trials.give_up(f"engine-give-up-{len(desk.journal.events)}", end.gave_up)
