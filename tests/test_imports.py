@@ -1,4 +1,4 @@
-"""What loads what, seen in processes of their own: the engine knows no screen, and a command pays only for what it uses.
+"""What loads what, seen in processes of their own: the engine knows no screen, a command pays only for what it uses.
 
 The arrows between rooms are import contracts in pyproject.toml; `make contracts` checks them on the source, and the
 first test here makes sure that they hold wherever the suite runs.
