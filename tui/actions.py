@@ -161,3 +161,7 @@ def keys_page() -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(keys_page(), end="")  # noqa: T201 (this is how docs/keys.md is made)

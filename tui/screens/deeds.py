@@ -77,6 +77,12 @@ class Deeds:
                 f"{agent_id} has no version to go back to.", "warn", "A version is kept when it is measured."
             )
             return
+        kept = next((row.kept for row in view.versions.rows if row.version == goal), False)
+        if not kept:
+            self.prompt.flash(
+                f" The state of v{goal} is not kept.", "warn", "Select another version: 5 shows which are."
+            )
+            return
         do = partial(commands.roll_back, self.project, agent_id, goal, live)
         if live:
             self._sure(f"Run {live} works on {agent_id}. Stop it and roll back to v{goal}?", do, "stopping the run")

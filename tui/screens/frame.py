@@ -100,6 +100,8 @@ class Frame(ConsoleScreen):
         """Show the newest facts."""
         new_question = len(view.inbox.pending) > len(self.view.inbox.pending)
         self.view = view
+        if not self.is_running or not self.query("#footer"):
+            return  # not composed yet, or leaving
         for pane in self.query(Pane):
             pane.show(view)
         self.tick()
@@ -110,17 +112,20 @@ class Frame(ConsoleScreen):
 
     def tick(self) -> None:
         """Let the clocks of live runs go on, and the tail follow the selected run."""
+        if not self.is_running or not self.query("#sessions-list"):
+            return
         sessions = self.query_one(SessionsPane)
-        if sessions.is_mounted:
-            if self.view.sessions.live:
-                sessions.draw()
-            self.query_one(Tail).of(sessions.selected())
+        if self.view.sessions.live:
+            sessions.redraw()
+        self.query_one(Tail).of(sessions.selected())
         if self._flashed and monotonic() - self._flashed > FLASH_S:
             self._flashed = 0.0
             self.query_one(Prompt).clear()
 
     def lines(self) -> None:
         """Fill status row, tabs, prompt line and footer."""
+        if not self.is_running or not self.query("#footer"):
+            return
         width = self.size.width or 80
         left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
         self.query_one("#status", Bar).show(left, right)
@@ -162,7 +167,7 @@ class Frame(ConsoleScreen):
             pane.set_class(pane.pane_id == self.main, "main")
         self.query_one(Tail).set_class(self.active == "sessions", "active")
         if focus:
-            self._pane().first_focus().focus()
+            self.restore_focus()
         self.lines()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -175,7 +180,9 @@ class Frame(ConsoleScreen):
             self.query_one(Tail).of(self.query_one(SessionsPane).selected())
 
     def restore_focus(self) -> None:
-        self._pane().first_focus().focus()
+        first = self._pane().first_focus()
+        if first is not None:
+            first.focus()
 
     # Traces
 
@@ -247,7 +254,7 @@ class Frame(ConsoleScreen):
                 rows.set_filter("")
             self.lines()
         elif self.focused is not None and self.focused is not pane.first_focus():
-            pane.first_focus().focus()
+            self.restore_focus()
         elif self.active == "trace":
             self.run_action_by_id("trace.back")
         self.query_one(Prompt).clear()

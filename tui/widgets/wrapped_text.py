@@ -82,6 +82,8 @@ class WrappedText(ScrollView, can_focus=True, inherit_bindings=False):
 
 
 def _indent(line: Line) -> int:
-    """Return how far continuation lines are indented: as far as the line itself."""
+    """Return how far continuation lines are indented: behind a label, else as far as the line itself."""
     text = line[0][0] if line else ""
+    if len(line) > 1 and text.endswith(" ") and len(text) <= 14:
+        return len(text)
     return min(12, len(text) - len(text.lstrip(" ")))

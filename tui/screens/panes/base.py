@@ -45,7 +45,11 @@ class Pane(Vertical):
     def show(self, view: ConsoleView) -> None:
         """Take the newest view."""
         self.view = view
-        if self.is_mounted:
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw, where there is something to draw on: not before the parts are there, not while the app leaves."""
+        if self.is_running and self.query(PaneTitle):
             self.draw()
 
     def draw(self) -> None:
@@ -53,15 +57,15 @@ class Pane(Vertical):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        self.draw()
+        self.redraw()
 
     def do(self, action_id: str) -> bool:
         """Do an action of this pane's scope; tell whether it was one."""
         return False
 
-    def first_focus(self) -> Widget:
-        """Return the widget that gets the focus when the pane is entered."""
-        return next(widget for widget in self.query("*") if widget.can_focus and widget.display)
+    def first_focus(self) -> Widget | None:
+        """Return the widget that gets the focus when the pane is entered; None while the app leaves."""
+        return next((widget for widget in self.query("*") if widget.can_focus and widget.display), None)
 
     def version_in_sight(self) -> int | None:
         """Return the version under the cursor, None where the pane shows none."""

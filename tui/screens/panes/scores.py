@@ -17,7 +17,7 @@ from tui.widgets.wrapped_text import WrappedText
 
 
 class ScoresPane(Pane):
-    """Evaluations and Candidates in order of time, newest last; the cursor starts on the newest."""
+    """Evaluations and Candidates in order of time, newest last; the cursor starts on the present version."""
 
     pane_id = "scores"
     BINDINGS = bindings("scores")
@@ -41,7 +41,8 @@ class ScoresPane(Pane):
         subject = f"{board.agent_id}/{board.benchmark_id}"
         if self._placed != subject and board.rows:
             self._placed = subject
-            rows.go_to(board.rows[-1].key)
+            present = [row for row in board.rows if row.version == self.view.versions.present]
+            rows.go_to((present or board.rows)[-1].key)
         self._detail()
 
     @property
@@ -165,8 +166,6 @@ def headline(board: BoardView) -> Line:
         line = (*line, (f"   held out {told}", "dim"))
     if board.is_example:
         line = (*line, ("   example numbers, nothing was measured", "warn"))
-    elif board.is_rehearsal:
-        line = (*line, ("   rehearsal", "warn"))
     return line
 
 

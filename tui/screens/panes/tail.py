@@ -32,7 +32,7 @@ class Tail(Pane):
         """Show the tail of a run."""
         if run != self.run:
             self.run = run
-            self.draw()
+            self.redraw()
 
     def draw(self) -> None:
         rows = self.query_one("#tail-list", RowList)
@@ -44,7 +44,7 @@ class Tail(Pane):
         rows.show(self._rows)
 
     def on_resize(self) -> None:
-        self.draw()
+        self.redraw()
 
     def _rows(self, width: int) -> Sequence[Row]:
         run = self.run

@@ -17,14 +17,14 @@ from tui.widgets.wrapped_text import WrappedText
 
 
 class VersionsPane(Pane):
-    """Newest first; `R` goes to the version under the cursor."""
+    """Newest first; `R` goes to the version under the cursor, from the present one to the one before."""
 
     pane_id = "versions"
     BINDINGS = bindings("versions")
 
     def __init__(self) -> None:
         super().__init__()
-        self._moved = False
+        self._placed: tuple[str, int | None] = ("", None)
 
     def parts(self) -> ComposeResult:
         yield Bar(id="versions-head")
@@ -36,7 +36,12 @@ class VersionsPane(Pane):
         view = self.view.versions
         self.title(view.agent_id, (((f"undo: {view.undo} ", "dim"),) if view.undo else ()))
         self.query_one("#versions-head", Bar).show(_headline(view))
-        self.query_one("#versions-list", RowList).show(self._rows)
+        rows = self.query_one("#versions-list", RowList)
+        rows.show(self._rows)
+        if self._placed != (view.agent_id, view.present) and view.rows:
+            # On the present version, from where R goes to the one before; also after a rollback.
+            self._placed = (view.agent_id, view.present)
+            rows.go_to(f"v{view.present}")
         self._detail()
 
     @property
@@ -63,7 +68,7 @@ class VersionsPane(Pane):
             text = "There is no agent here yet." if not view.agent_id else "This agent has no readable state yet."
             return [Row("empty", (((text, "dim"),),), selectable=False)]
         heading = "  " + fit("version", 9) + fit("score", 7, right=True) + "  " + fit("outcome", 12)
-        heading += fit("kept", 13) + fit("state", 22) + "hypothesis"
+        heading += fit("kept", 13) + fit("state", 13) + "hypothesis"
         return [
             Row("heading", (((heading, "dim"),),), selectable=False),
             *(_row(row, view, width) for row in view.rows),
@@ -85,9 +90,7 @@ def _headline(view: VersionsView) -> Line:
         return ((f" {view.trouble}", "bad"),)
     if view.present is None:
         return ((" ", "plain"),)
-    target = (
-        f"R goes to the version under the cursor (else v{view.target})" if view.target else "no version to go back to"
-    )
+    target = "R goes back to the selected version" if view.target else "no version to go back to yet"
     return joined(
         [
             (f" now v{view.present}", "strong"),
@@ -112,7 +115,7 @@ def _row(row: VersionRow, view: VersionsView, width: int) -> Row:
     if row.present:
         state: Line = (("now", "good"), (" edited" if row.drift == "edited" else "", "warn"))
     elif row.version == view.target:
-        state = (("R goes here", "accent"),)
+        state = (("previous", "accent"),)
     else:
         state = ()
     used = sum(len(text) for text, _ in state)
@@ -125,8 +128,8 @@ def _row(row: VersionRow, view: VersionsView, width: int) -> Row:
         (fit(row.what, 12), tone),
         (fit(kept, 13), "dim" if row.kept else "warn"),
         *state,
-        (" " * max(1, 22 - used), "plain"),
-        (short(row.hypothesis, max(4, width - 67)), "plain"),
+        (" " * max(1, 13 - used), "plain"),
+        (short(row.hypothesis, max(4, width - 58)), "plain"),
     )
     return Row(f"v{row.version}", (line,), find=f"v{row.version} {row.what} {row.hypothesis} {row.proposer}")
 

@@ -1,0 +1,45 @@
+"""What every test of the console stands on: a home, and an app on it without a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.evolution.specs import RunPaths
+from core.state.paths import ProjectPaths
+from tests.tui.home import give_engine, make_home
+from tui import boot
+
+boot.prepare()  # before Textual is imported anywhere
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "COLORTERM", "SSH_CONNECTION", "SSH_TTY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProjectPaths:
+    return make_home(tmp_path / "home")
+
+
+@pytest.fixture
+def engine() -> Iterator[Callable[[RunPaths], subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def give(run: RunPaths) -> subprocess.Popen[bytes]:
+        started.append(give_engine(run))
+        return started[-1]
+
+    yield give
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+assert os.environ["TEXTUAL_ANIMATIONS"] == "none"
