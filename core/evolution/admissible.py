@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from core.evolution.edits import Edit
 from core.evolution.leaks import shared_run, texts_of
 from core.evolution.refusal import Refusal
-from core.state.paths import BenchmarkPaths
+from core.state.paths import BenchmarkPaths, CasePaths
 
+PROGRAMS = (".py", ".sh", ".awk")
 _ROUNDS = 64  # public runs set aside before a text is taken as private
 
 
@@ -20,7 +21,7 @@ def inadmissible(edits: Sequence[Edit], benchmark: BenchmarkPaths, known: Iterab
     """Return why edits may not be tried, or None. `known` are texts that the agent's state holds already."""
     public = [text for case_id in benchmark.case_ids() for text in texts_of(benchmark.case(case_id).statement).values()]
     public += list(known)
-    private = [text for case_id in benchmark.case_ids() for text in texts_of(benchmark.case(case_id).rubric).values()]
+    private = [text for case_id in benchmark.case_ids() for text in private_texts(benchmark.case(case_id))]
     for edit in edits:
         text = edit.content or ""
         named = [case_id for case_id in benchmark.case_ids() if case_id.casefold() in text.casefold()]
@@ -38,6 +39,11 @@ def inadmissible(edits: Sequence[Edit], benchmark: BenchmarkPaths, known: Iterab
                 "contaminated. If you did not, say it in other words.",
             )
     return None
+
+
+def private_texts(case: CasePaths) -> list[str]:
+    """Return what a rubric says and holds. Programs are left out: two scripts share idioms, and those say nothing."""
+    return [text for name, text in texts_of(case.rubric).items() if not name.endswith(PROGRAMS)]
 
 
 def _private_run(text: str, secret: str, public: Sequence[str]) -> bool:

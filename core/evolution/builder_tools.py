@@ -47,7 +47,7 @@ from core.state.agents import create_agent
 from core.state.benchmark import write_benchmark_config
 from core.state.evaluation import mean_score
 
-AGENT_TURNS = 12
+AGENT_TURNS = 8
 """`max_turns` of a new agent: a cautious limit that an Optimizer may raise."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core.evolution.admissible import private_texts
 from core.evolution.leaks import shared_run, texts_of
 from core.evolution.run_view import RunView
 from core.evolution.verdict import difference
@@ -38,7 +39,7 @@ def without_leaks(report: str, benchmark: BenchmarkPaths) -> str:
     if benchmark.root.is_dir():
         for case_id in benchmark.case_ids():
             case = benchmark.case(case_id)
-            private += texts_of(case.rubric).values()
+            private += private_texts(case)
             public += texts_of(case.statement).values()
 
     def leaks(line: str) -> bool:

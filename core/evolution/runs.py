@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 STOP_GRACE_S = 8.0
+LEAVING_S = 15.0  # an engine that has journalled its end cleans up and leaves within this
 _FOLLOW_S = 0.2
 
 
@@ -78,11 +79,18 @@ def resume(project: ProjectPaths, run_id: str) -> str:
     """
     run = _existing(project, run_id)
     view = read_run(project, run_id)
-    if is_alive(run):
-        raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
     if view.state == "finished":
         raise UsageError(f"Run {run_id} is finished; there is nothing to resume.", hint="Look at its report.")
+    deadline = time.monotonic() + LEAVING_S
+    while view.state in ENDED and is_alive(run) and time.monotonic() < deadline:
+        time.sleep(0.02)  # it has said its last word and is on its way out
+    if is_alive(run):
+        raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
+    said = _resumptions(run)
     _launch(run)
+    deadline = time.monotonic() + LEAVING_S
+    while _resumptions(run) == said and is_alive(run) and time.monotonic() < deadline:
+        time.sleep(0.02)  # so that whoever looks next sees the new life and not the end of the old one
     return run_id
 
 
@@ -170,6 +178,10 @@ def live_run(agent: AgentPaths) -> str | None:
 def is_alive(run: RunPaths) -> bool:
     """Tell whether the run's engine lives."""
     return processes.recorded(_pid_file(run)) is not None
+
+
+def _resumptions(run: RunPaths) -> int:
+    return sum(1 for event in read_journal(run.journal)[0] if event["event"] == EventName.RUN_RESUMED)
 
 
 def _pid_file(run: RunPaths) -> Path:

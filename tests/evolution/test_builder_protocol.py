@@ -40,7 +40,7 @@ async def test_an_agent_is_made_from_the_requirement_with_a_cautious_limit(tmp_p
     answer = await bench.call("create_agent", agent_id="clerk", **wanted)
     assert answer["ok"]
     assert answer["state"]["phase"] == "contract"
-    assert "max_turns: 12" in bench.agent.config.read_text(encoding="utf-8")
+    assert "max_turns: 8" in bench.agent.config.read_text(encoding="utf-8")
     assert await bench.refused("create_agent", agent_id="clerk", **wanted) == "agent_exists"
 
 

@@ -24,6 +24,7 @@ from core.evolution.specs import RunPaths
 from core.state import ledger
 from core.state.agents import read_agent
 from core.state.fingerprint import state_hash
+from core.state.paths import ProjectPaths
 from core.state.scoreboard import read_scoreboard
 from tests.evolution.bench import (
     CASES,
@@ -120,7 +121,8 @@ async def _killed_everywhere(
     make: Callable[[Path], Any], steps: Callable[[Bench], list[Any]], call: str, tmp_path: Path, *, before: bool
 ) -> tuple[int, list[Any]]:
     """Play once whole, then once for every event, killed there; return the number of kills and all outcomes."""
-    whole = await make(tmp_path / "whole")
+    template = await make(tmp_path / "template")
+    whole = _copied(template, tmp_path / "whole")
     begun = len(whole.journal.events)
     await _play(whole, steps(whole), call)
     total = len(whole.journal.events) - begun
@@ -128,7 +130,7 @@ async def _killed_everywhere(
     # Killed before an event, everything that led to it is done and unsaid: each place is tried. Killed after one,
     # the next differs little: every third place will do.
     for cut in range(1, total + 1, 1 if before else 3):
-        bench = await make(tmp_path / f"cut-{cut}")
+        bench = _copied(template, tmp_path / f"cut-{cut}")
         bench = _with_journal(bench, DyingJournal(bench.run.journal, cut, before=before))
         with contextlib.suppress(KilledError):
             await _play(bench, steps(bench), call)
@@ -138,6 +140,15 @@ async def _killed_everywhere(
         assert len(resumed.ran) <= len(whole.ran) + 1, "only the cell that was cut may have been started again"
         shutil.rmtree(tmp_path / f"cut-{cut}")
     return total, outcomes
+
+
+def _copied(template: Bench, root: Path) -> Bench:
+    """Return the same Project at another place: nothing in it names where it lies."""
+    home = template.project.root.parent
+    shutil.copytree(home, root / "home")
+    project = ProjectPaths(root / "home" / template.project.id)
+    run = RunPaths(project.runs / template.run.id)
+    return Bench(project, run, Journal(run.journal))
 
 
 def _with_journal(bench: Bench, journal: Journal) -> Bench:
