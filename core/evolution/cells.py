@@ -3,7 +3,7 @@
 A cell is one Case, one run, one revision. "Finished" means journalled as scored (DECISIONS 16): such a cell is
 never run again. A Target that finished but whose Evaluator was lost is known too, so it is scored from what is
 there. A Target that was started and never finished was interrupted with the engine: its remains are set aside and
-the cell runs once more (DECISIONS 12).
+the cell runs once more (DECISIONS 12). So does one whose workspace or trace is gone before it was scored.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """A Target execution: its session, where it worked and where its trace lies."""
+    """A Target execution: its session, where it worked, where its trace lies, and how it ended where it has."""
 
     session_id: str
     workspace: Path
     trace: Path
+    ended: str = "completed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class KnownCells:
 
 
 def _target(event: Mapping[str, Any]) -> TargetRun:
-    return TargetRun(str(event["session_id"]), Path(event["workspace"]), Path(event["trace"]))
+    ended = str(event.get("status") or "completed")
+    return TargetRun(str(event["session_id"]), Path(event["workspace"]), Path(event["trace"]), ended)
 
 
 def known_cells(events: Iterable[Mapping[str, Any]]) -> KnownCells:
@@ -101,6 +103,7 @@ def known_cells(events: Iterable[Mapping[str, Any]]) -> KnownCells:
                 attempts[event["cell"]] = int(event.get("attempt", 1))
             case "cell" if event.get("state") == "interrupted":
                 started.pop(event["cell"], None)
+                finished.pop(event["cell"], None)
             case "cell" if event.get("state") == "scored":
                 results[event["cell"]] = CellResult(
                     cell_id=event["cell"],

@@ -174,9 +174,12 @@ class RunChecksTool:
                     workspace=bench.target.workspace,
                     allow_unisolated=bench.allow_unisolated,
                 )
-            except (BrokenCheckError, ExuviaError) as error:
+            except BrokenCheckError as error:
                 bench.broken.append(str(error))
                 return _refusal("benchmark_invalid", f"{error} Report benchmark_invalid.")
+            except ExuviaError as error:  # the harness or the disk; the benchmark is not to blame
+                bench.broken.append(str(error))
+                return _refusal("evaluation_failed", f"{error} {error.hint}".strip() + " Report evaluation_failed.")
         return _answer(
             True,
             checks=[

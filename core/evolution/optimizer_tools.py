@@ -21,7 +21,7 @@ from core.evolution.events import EventName
 from core.evolution.optimizer_rules import Propose, Stop, refusal
 from core.evolution.optimizer_view import view, visible_sessions
 from core.evolution.protocol_tool import Arguments, NoArguments, RefuseError, protocol_tool, require
-from core.evolution.refusal import Refusal
+from core.evolution.refusal import Refusal, listed
 from core.evolution.trials import Trials, measured_cases
 from core.foundation.errors import ConflictError
 from core.foundation.visible import decode
@@ -200,8 +200,9 @@ class OptimizerDoors:
         state = self.trials.state()
         reference, candidate = state.reference, state.candidate
         if event.get("foreign_change"):
+            what = listed(event["foreign_change"])
             raise RefuseError(
-                Refusal("changed_state", f"The state or the benchmark {CHANGE_TAG}: nothing of it counts.")
+                Refusal("changed_state", f"{what} {CHANGE_TAG}: nothing of it counts. Stop with stop_run and say so.")
             )
         assert reference is not None
         cells = candidate.cells.values() if candidate is not None else ()

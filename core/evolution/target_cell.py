@@ -34,8 +34,13 @@ class CellTarget:
         self._cell = cell
         self._context = context
         self._case = case
-        self._interrupted = known.interrupted.get(cell.cell_id)
         self._finished = known.finished.get(cell.cell_id)
+        self._set_aside: str | None = None  # why an earlier Target of the cell does not count
+        if (interrupted := known.interrupted.get(cell.cell_id)) is not None:
+            self._set_aside = f"the engine was stopped while Target {interrupted.session_id} ran"
+        if self._finished is not None and (missing := lost(self._finished)) is not None:
+            self._set_aside = f"{missing} of Target {self._finished.session_id} is gone, so it can't be scored"
+            self._finished = None
         self.run = self._finished or self._fresh()
 
     def _fresh(self) -> TargetRun:
@@ -50,16 +55,15 @@ class CellTarget:
 
     def known(self) -> LaunchedTarget | None:
         """Return the finished run that a journal told of, or None."""
-        return None if self._finished is None else self._launched("completed")
+        return None if self._finished is None else self._launched(self._finished.ended)
 
     async def launch(self) -> LaunchedTarget:
         """Run the Target to its end and journal it. Raises TargetFailedError, PermanentFailureError."""
         context, cell = self._context, self._cell
-        if self._interrupted is not None:
-            # The engine died while this ran; its remains stay where they are, for whoever wants to look.
-            reason = f"the engine was stopped while Target {self._interrupted.session_id} ran; it is run once more"
-            context.emit("cell", **cell.fields(), state="interrupted", reason=reason)
-            self._interrupted = None
+        if self._set_aside is not None:
+            # What is there of it stays where it is, for whoever wants to look.
+            context.emit("cell", **cell.fields(), state="interrupted", reason=f"{self._set_aside}; it is run once more")
+            self._set_aside = None
         outcome = await context.launcher(
             TargetSpec(
                 project=context.project,
@@ -79,9 +83,12 @@ class CellTarget:
         if outcome.status not in {"completed", "stopped"}:
             self._failed(outcome)
         try:
+            if not self.run.workspace.is_dir():
+                raise DamagedError(f"The workspace {self.run.workspace.name} is gone.", hint="Who deleted it?")
             launched = self._launched(outcome.status)
         except DamagedError as error:
             context.emit("target_failed", cell=cell.cell_id, session_id=self.run.session_id, reason=str(error))
+            self.run = self._fresh()
             raise TargetFailedError(str(error)) from error
         context.emit(
             "target_finished",
@@ -135,6 +142,17 @@ class CellTarget:
             cost=cost,
             ended=ended,
         )
+
+
+def lost(run: TargetRun) -> str | None:
+    """Return what is missing of a finished Target run, so that nobody can score it, or None."""
+    if not run.workspace.is_dir():
+        return "the workspace"
+    try:
+        measured(run.trace, None)
+    except (DamagedError, OSError):
+        return "the trace"
+    return None
 
 
 def measured(trace: Path, price: Price | None) -> tuple[int, float | None]:

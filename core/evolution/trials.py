@@ -178,10 +178,9 @@ class Trials:
         untouched = self.present()
         scores = candidate.case_runs()
         whole = complete(scores, wanted=cases, runs=self.goal.runs)
-        foreign = untouched.void or (untouched.version, untouched.state_hash) != (
-            candidate.version,
-            candidate.state_hash,
-        )
+        foreign = list(untouched.void)
+        if (untouched.version, untouched.state_hash) != (candidate.version, candidate.state_hash):
+            foreign.append(f"the state of agent {desk.agent.id} (version {untouched.version})")
         return desk.journal.append(
             EventName.EVALUATED,
             call_id=call_id,
@@ -189,7 +188,7 @@ class Trials:
             version=candidate.version,
             complete=whole and not foreign,
             score=matrix_score(scores) if whole and not foreign else None,
-            foreign_change=bool(foreign),
+            foreign_change=foreign,
             failed=[
                 {"case_id": cell.case, "run": cell.run, "failure_code": cell.failure_code} for cell in candidate.failed
             ],

@@ -55,9 +55,12 @@ def copy_for_checks(workspace: Path, target: Path) -> tuple[str, ...]:
     """Copy what a Target left into `target`; return the relative paths left out.
 
     Links that lead out of the workspace and special files stay behind: a check must judge the Target's own
-    work, never a file the Target merely pointed at. Raises DamagedError above COPY_LIMIT.
+    work, never a file the Target merely pointed at. Raises DamagedError above COPY_LIMIT, and where
+    there is no workspace: work that is gone is not work without worth.
     """
     root = workspace.resolve()
+    if not root.is_dir():
+        raise DamagedError(f"The workspace {root.name} is gone.", hint="Without it there is nothing to score.")
     left_out: list[str] = []
     size = 0
     target.mkdir(parents=True)
