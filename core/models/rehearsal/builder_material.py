@@ -93,6 +93,8 @@ def place_command(material: Material, benchmark: str, levels: Mapping[str, int])
     lines = ["place() {", '  for part in statement rubric; do if [ -d "$2/$part" ]; then']
     lines += [
         '    mkdir -p "$3/$part" && find "$3/$part" -mindepth 1 -delete && cp -R "$2/$part/." "$3/$part/" || return 1',
+        # An installed library holds byte code beside its checks; a benchmark is made of what was written.
+        '    find "$3/$part" -name __pycache__ -prune -exec rm -r {} +',
         "  fi; done",
         '  echo "placed $1 $4"',
         "}",
