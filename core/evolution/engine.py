@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,12 @@ class Engine:
             return self._end(EventName.BLOCKED, error, ExitCode.BLOCKED)
         except ExuviaError as error:
             return self._end(EventName.FAILED, error, ExitCode.FAILED)
+        except Exception as error:
+            # A fault of our own. The log has it whole; the journal says it, so that nobody waits for a silent run.
+            traceback.print_exc()
+            told = f"a fault of the engine itself, {type(error).__name__}: {error}"
+            self.journal.append(EventName.FAILED, reason=f"{told} (see {self.run.log.name})")
+            return ExitCode.FAILED
 
     def _end(self, event: EventName, error: ExuviaError, code: ExitCode) -> int:
         self._write_report(None)

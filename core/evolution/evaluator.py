@@ -19,6 +19,7 @@ from core.evolution.gate import RESEND, EvaluationRequest, Failed, Malformed, Sc
 from core.evolution.rubric import RubricError, read_rubric
 from core.evolution.target_cell import CellTarget
 from core.foundation.clock import new_session_id
+from core.foundation.errors import DamagedError
 from core.state.agents import read_agent
 from core.state.fingerprint import file_hashes
 from core.state.paths import CasePaths
@@ -71,7 +72,10 @@ async def evaluate_cell(cell: CellRequest, context: MatrixContext, known: KnownC
     if before.version != cell.version:
         reason = f"agent {context.agent.id} is at version {before.version}, the cell asks for {cell.version}"
         return _failed(cell, context, _Unusable("version_changed", reason))
-    target = CellTarget(cell, context, case, known)
+    try:
+        target = CellTarget(cell, context, case, known)
+    except DamagedError as error:
+        return _failed(cell, context, _Unusable("benchmark_invalid", f"{error} {error.hint}".strip()))
     bench = CellBench(
         cell_id=cell.cell_id,
         case=case,

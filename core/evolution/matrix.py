@@ -9,14 +9,15 @@ from core.evolution.cell_context import MatrixContext
 from core.evolution.cells import CellRequest, CellResult, known_cells
 from core.evolution.evaluator import evaluate_cell
 from core.evolution.evaluator_tools import PermanentFailureError
-from core.foundation.errors import BlockedError
+from core.foundation.errors import BlockedError, ExuviaError
 
 
 async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tuple[CellResult, ...]:
     """Fill `cells`, at most `context.concurrency` at a time, and return their results in the order asked for.
 
     A cell that the journal knows as scored is not run again. Where a model answers that no request can succeed any
-    more (a bad key, a model that is gone), no further cell is started, finished ones stay, and BlockedError says so.
+    more (a bad key, a model that is gone), or this machine refuses (a full disk, a directory that may not be written),
+    no further cell is started, finished ones stay, and BlockedError says so.
     """
     known = known_cells(context.events)
     waiting = [cell for cell in cells if cell.cell_id not in known.results]
@@ -25,15 +26,18 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
     results = {cell.cell_id: known.results[cell.cell_id] for cell in cells if cell.cell_id in known.results}
     places = asyncio.Semaphore(context.concurrency)
     hopeless: list[PermanentFailureError] = []
+    broken: list[ExuviaError | OSError] = []
 
     async def fill(cell: CellRequest) -> None:
         async with places:
-            if hopeless:
+            if hopeless or broken:
                 return
             try:
                 results[cell.cell_id] = await evaluate_cell(cell, context, known)
             except PermanentFailureError as error:
                 hopeless.append(error)
+            except (ExuviaError, OSError) as error:
+                broken.append(error)
 
     async with asyncio.TaskGroup() as group:
         for cell in waiting:
@@ -42,5 +46,11 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
         raise BlockedError(
             f"The model {context.model.provider} / {context.model.model_id} refuses every request: {hopeless[0]}",
             hint="Mend the key or the model, then resume the run; finished cells stay.",
+        )
+    if broken:
+        hint = broken[0].hint if isinstance(broken[0], ExuviaError) else ""
+        raise BlockedError(
+            f"The cells could not be run here: {broken[0]}",
+            hint=f"{hint} Mend it, then resume the run; finished cells stay.".strip(),
         )
     return tuple(results[cell.cell_id] for cell in cells)
