@@ -127,7 +127,7 @@ class Engine:
             detached_ask=build.detached_ask if build else "wait",
             allow_unisolated=self.spec.allow_unisolated,
             leave_blocked=self.leave_blocked,
-            over_budget=lambda: over(self.spec.budgets, self._spent(entry)),
+            over_budget=lambda: over(self.spec.budgets, self._spent(entry)) if self.spec.budgets.any else None,
             waited=self._add_waiting,
         )
         try:

@@ -177,7 +177,9 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
     desk.run.workspace.mkdir(parents=True, exist_ok=True)
     doors = OptimizerDoors(trials, statements)
     reading = ReadPublicFile(optimizer_reach(trials, operator, statements, desk.run.workspace))
-    follow_phase(desk, lambda: trials.state().phase, lambda: f"round {trials.state().round} of {spec.rounds}")
+    follow_phase(
+        desk, lambda: trials.state().phase, lambda: f"round {min(trials.state().round, spec.rounds)} of {spec.rounds}"
+    )
     end = await play(
         RoleSetup(
             role="optimizer",

@@ -49,6 +49,11 @@ class RunBudgets(BaseModel):
     cost_usd: Annotated[float | None, Field(gt=0)] = None
     role_turns: Annotated[int, Field(gt=0)] = 600  # requests of the Builder or Optimizer Session
 
+    @property
+    def any(self) -> bool:
+        """Whether time, tokens or money are limited at all."""
+        return (self.wall_s, self.tokens, self.cost_usd) != (None, None, None)
+
 
 class _Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
