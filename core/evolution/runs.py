@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from core.evolution.specs import (
 )
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.state import atomic
+from core.state.locks import held
 from core.state.paths import AgentPaths, ProjectPaths, check_id
 
 __all__ = [
@@ -64,18 +66,20 @@ def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, af
     """
     _check(project, spec, after)
     run = run_paths(project, run_id or new_run_id(spec.kind))
-    if run.root.exists():
-        raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
-    run.root.mkdir(parents=True)
-    atomic.write_text(run.spec, json.dumps(spec.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n")
-    _launch(run)
+    with _starting(project):
+        _check(project, spec, after)  # another may have started between
+        if run.root.exists():
+            raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
+        run.root.mkdir(parents=True)
+        atomic.write_text(run.spec, json.dumps(spec.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n")
+        _launch(run)
     return run.id
 
 
 def resume(project: ProjectPaths, run_id: str) -> str:
     """Go on with a run that is blocked, stopped, failed or dead; finished cells stay. Returns its id.
 
-    Raises ConflictError where it runs, UsageError where there is nothing to go on with.
+    Raises ConflictError where it or another run on its agent runs, UsageError where there is nothing to go on with.
     """
     run = _existing(project, run_id)
     view = read_run(project, run_id)
@@ -84,10 +88,12 @@ def resume(project: ProjectPaths, run_id: str) -> str:
     deadline = time.monotonic() + LEAVING_S
     while view.state in ENDED and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # it has said its last word and is on its way out
-    if is_alive(run):
-        raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
     said = _resumptions(run)
-    _launch(run)
+    with _starting(project):
+        if is_alive(run):
+            raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
+        _alone(project.agent(view.agent_id), run_id)
+        _launch(run)
     deadline = time.monotonic() + LEAVING_S
     while _resumptions(run) == said and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # so that whoever looks next sees the new life and not the end of the old one
@@ -213,8 +219,18 @@ def _check(project: ProjectPaths, spec: RunSpec, after: str | None) -> None:
             raise NotFoundError(f"There is no agent {agent.id!r}.", hint="List them: exuvia agent list")
         if not benchmark.root.is_dir():
             raise NotFoundError(f"Agent {agent.id} has no benchmark {benchmark.id!r}.", hint="Build one: exuvia build")
-    if (holder := live_run(agent)) not in {None, after}:
+    _alone(agent, after)
+
+
+def _alone(agent: AgentPaths, but: str | None) -> None:
+    """Raise ConflictError where a run other than `but` works on the agent."""
+    if (holder := live_run(agent)) not in {None, but}:
         raise ConflictError(f"Run {holder} is working on agent {agent.id}.", hint="Wait for it, or stop it first.")
+
+
+def _starting(project: ProjectPaths) -> AbstractContextManager[None]:
+    """Hold what lets one process at a time look whether an agent is free and take it."""
+    return held(project.own / "starting", timeout_s=LEAVING_S)
 
 
 def _launch(run: RunPaths) -> None:

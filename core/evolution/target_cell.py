@@ -11,7 +11,7 @@ from core.evolution.cells import CellRequest, KnownCells, TargetRun
 from core.evolution.evaluator_tools import LaunchedTarget, PermanentFailureError
 from core.evolution.workspace import new_workspace
 from core.foundation.clock import new_session_id, parse_ms
-from core.foundation.errors import DamagedError, ExuviaError
+from core.foundation.errors import DamagedError, ExuviaError, NotFoundError
 from core.models.interface import Price
 from core.state.agents import read_agent
 from core.state.paths import CasePaths
@@ -86,7 +86,7 @@ class CellTarget:
             if not self.run.workspace.is_dir():
                 raise DamagedError(f"The workspace {self.run.workspace.name} is gone.", hint="Who deleted it?")
             launched = self._launched(outcome.status)
-        except DamagedError as error:
+        except (DamagedError, NotFoundError) as error:
             context.emit("target_failed", cell=cell.cell_id, session_id=self.run.session_id, reason=str(error))
             self.run = self._fresh()
             raise TargetFailedError(str(error)) from error
@@ -150,7 +150,7 @@ def lost(run: TargetRun) -> str | None:
         return "the workspace"
     try:
         measured(run.trace, None)
-    except (DamagedError, OSError):
+    except (DamagedError, NotFoundError, OSError):
         return "the trace"
     return None
 
@@ -159,7 +159,7 @@ def measured(trace: Path, price: Price | None) -> tuple[int, float | None]:
     """Return a root trace's duration in ms (last minus first timestamp) and its cost in USD (DECISIONS 11).
 
     The cost is None where the price or the tokens of a request are unknown. Raises DamagedError for a trace that
-    does not tell its times: a missing trace is not a success.
+    does not tell its times, NotFoundError for none: a missing trace is not a success.
     """
     with TraceFile(trace) as file:
         records = list(file.iter_records())

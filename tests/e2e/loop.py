@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,14 @@ class Loop:
     @property
     def benchmark(self) -> BenchmarkPaths:
         return self.agent.benchmark(BENCHMARK)
+
+    @property
+    def home(self) -> Path:
+        return self.project.root.parent
+
+    def runs(self) -> list[str]:
+        """Return the ids of its runs, oldest first."""
+        return [view.run_id for view in reversed(runs.list_runs(self.project))]
 
     def build_spec(self, **changes: Any) -> BuildSpec:
         given: dict[str, Any] = {
@@ -215,6 +223,8 @@ def reruns(events: Sequence[Event]) -> list[str]:
                 finished.add(cell)
             case "cell" if event["state"] == "interrupted":
                 excused[cell] += 1
+                if "is gone" in event["reason"]:
+                    finished.discard(cell)  # what it left is there no more, so it can't be scored
             case "cell" if event["state"] == "scored":
                 if cell in scored:
                     breaches.append(f"{cell}: scored twice")
@@ -242,6 +252,13 @@ def belonging(home: Path) -> dict[int, str]:
         if mark in told:
             found[pid] = _read(entry / "cmdline").replace("\0", " ").strip()
     return found
+
+
+async def until(true: Callable[[], object], *, every_s: float = 0.005) -> None:
+    """Wait until something on disk is as it should be. Raises TimeoutError."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not true():  # noqa: ASYNC110 -- another process does it
+            await asyncio.sleep(every_s)
 
 
 def _read(path: Path) -> str:

@@ -70,7 +70,7 @@ async def _survives(loop: Loop, run_id: str, instants: list[Instant], expected: 
     assert view.state == "finished", loop.told(run_id)
     assert outcome(loop, *before, run_id) == expected
     assert reruns(loop.events(run_id)) == []
-    assert await gone(loop.project.root.parent) == {}
+    assert await gone(loop.home) == {}
 
 
 async def _builder(loop: Loop, instants: list[Instant], undisturbed: Undisturbed) -> None:
@@ -79,7 +79,7 @@ async def _builder(loop: Loop, instants: list[Instant], undisturbed: Undisturbed
 
 async def _optimizer(place: Path, instants: list[Instant], undisturbed: Undisturbed) -> None:
     loop = undisturbed.home_after_build(place)
-    build = runs.list_runs(loop.project)[0].run_id
+    build = loop.runs()[0]
     await _survives(loop, loop.start(loop.optimize_spec()), instants, undisturbed.whole, build)
 
 
@@ -125,7 +125,7 @@ async def test_targets_do_not_outlive_the_resume(tmp_path: Path, undisturbed: Un
     assert again, "no cell was interrupted, so nothing was tried"
     for event in started:
         assert Path(event["workspace"]).is_dir(), "the remains of an interrupted Target are kept"
-    assert belonging(loop.project.root.parent) == {}
+    assert belonging(loop.home) == {}
 
 
 @pytest.mark.soak
