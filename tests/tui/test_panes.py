@@ -134,3 +134,22 @@ async def test_an_empty_project_says_what_to_do_next(tmp_path: Path) -> None:
             await pilot.pause()
         await pilot.press("1")
         await until(app, pilot, lambda text: "exuvia demo" in text)
+
+
+async def test_damaged_and_hostile_state_is_shown_and_takes_nothing_down(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(Path(__file__).parents[1] / "fixtures" / "penguin-edge", home, symlinks=True)
+    project = ProjectPaths(home / "default_project")
+    async with console(project, (120, 40)) as (app, pilot):
+        seen = set()
+        for _ in range(40):
+            await pilot.press("2", "4", "enter", "5")
+            await pilot.pause()
+            assert app.frame.view.subject is not None
+            seen.add(app.frame.view.subject)
+            if seen == set(app.frame.view.subjects):
+                break
+            before = app.frame.view.subject
+            await pilot.press("o")
+            await until(app, pilot, lambda text, before=before: app.frame.view.subject != before)  # type: ignore[misc]
+        assert seen == set(app.frame.view.subjects)

@@ -9,6 +9,16 @@ from textual.widget import Widget
 class ConsoleScreen(Screen[None], inherit_bindings=False):
     """A screen whose keys are actions of the registry, done by id."""
 
+    whole = 0  # widgets that the screen has once it is composed
+
+    @property
+    def stands(self) -> bool:
+        """Whether all widgets are there: not yet while it is composed, no more while the app leaves.
+
+        Messages arrive at both times; what they say is then nobody's to draw.
+        """
+        return self.is_running and 0 < self.whole == len(self.query("*"))
+
     def run_action_by_id(self, action_id: str) -> None:
         """Do an action of the registry."""
         raise NotImplementedError

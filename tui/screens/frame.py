@@ -79,6 +79,7 @@ class Frame(ConsoleScreen):
         yield Bar(id="footer")
 
     def on_mount(self) -> None:
+        self.whole = len(self.query("*"))
         self.deeds = Deeds(self.project, self.query_one(Prompt), self._in_thread)
         self.query_one("#too-small", Bar).show(
             ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
@@ -100,8 +101,8 @@ class Frame(ConsoleScreen):
         """Show the newest facts."""
         new_question = len(view.inbox.pending) > len(self.view.inbox.pending)
         self.view = view
-        if not self.is_running or not self.query("#footer"):
-            return  # not composed yet, or leaving
+        if not self.stands:
+            return
         for pane in self.query(Pane):
             pane.show(view)
         self.tick()
@@ -112,7 +113,7 @@ class Frame(ConsoleScreen):
 
     def tick(self) -> None:
         """Let the clocks of live runs go on, and the tail follow the selected run."""
-        if not self.is_running or not self.query("#sessions-list"):
+        if not self.stands:
             return
         sessions = self.query_one(SessionsPane)
         if self.view.sessions.live:
@@ -124,7 +125,7 @@ class Frame(ConsoleScreen):
 
     def lines(self) -> None:
         """Fill status row, tabs, prompt line and footer."""
-        if not self.is_running or not self.query("#footer"):
+        if not self.stands:
             return
         width = self.size.width or 80
         left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
@@ -172,7 +173,7 @@ class Frame(ConsoleScreen):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         pane = next((node for node in event.widget.ancestors if isinstance(node, Pane)), None)
-        if pane is not None and pane.pane_id != self.active:
+        if self.stands and pane is not None and pane.pane_id != self.active:
             self.activate(pane.pane_id, focus=False)
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
@@ -180,8 +181,7 @@ class Frame(ConsoleScreen):
             self.query_one(Tail).of(self.query_one(SessionsPane).selected())
 
     def restore_focus(self) -> None:
-        first = self._pane().first_focus()
-        if first is not None:
+        if self.stands and (first := self._pane().first_focus()) is not None:
             first.focus()
 
     # Traces
@@ -204,12 +204,16 @@ class Frame(ConsoleScreen):
         self.run_worker(open_it, thread=True, exit_on_error=False, group="trace", description="open a trace")
 
     def on_trace_opened(self, event: TraceOpened) -> None:
+        if not self.stands:
+            event.trace.close()
+            return
         self.query_one(TracePane).open(event.trace)
         self.activate("trace")
 
     def follow_traces(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace."""
-        self.query_one(TracePane).follow(session_ids)
+        if self.stands:
+            self.query_one(TracePane).follow(session_ids)
 
     # Actions
 
@@ -227,6 +231,8 @@ class Frame(ConsoleScreen):
 
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
         """Say what happened, on the prompt line."""
+        if not self.stands:
+            return
         self._flashed = monotonic()
         self.query_one(Prompt).flash(f" {text}", tone, hint)
 

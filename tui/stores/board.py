@@ -8,6 +8,7 @@ from typing import Any
 
 from core.evolution.freeze import read_freeze
 from core.evolution.run_view import RoundView, RunView
+from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
 from core.state import ledger
 from core.state.benchmark import Benchmark
@@ -97,16 +98,14 @@ def load(
         before = evaluation
     shown = {evaluation.version for evaluation in evaluations}
     by_version = {evaluation.version: evaluation for evaluation in evaluations}
-    rows += [
-        _tried(record, rounds.get(record.version), by_version.get(record.reference_version))
-        for record in records
-        if record.decision != "accepted" or record.version not in shown
-    ]
+    for record in records:
+        if record.decision != "accepted" or record.version not in shown:
+            tried = _tried(record, rounds.get(record.version), by_version.get(record.reference_version))
+            rows.insert(_place(rows, tried.time), tried)
     decided = {record.version for record in records}
     for view in views:
         if view.state in LIVE:
             rows += [_open(view, entry) for entry in view.rounds if entry.version not in decided | shown]
-    rows.sort(key=lambda row: row.time or "~")
     freeze = read_freeze(project, subject.agent_id, project.agent(subject.agent_id).benchmark(subject.benchmark_id))
     notes = [f"line {lost.line} not counted: {lost.reason}" for lost in benchmark.reading.dropped]
     notes += [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
@@ -124,6 +123,15 @@ def load(
         "rehearsal" in providers,
         "example" in providers,
     )
+
+
+def _place(rows: list[BoardRow], time: str) -> int:
+    """Return where a row of `time` belongs. Evaluations stay in file order (no. 39), whatever their times are."""
+    moment = parse_ms(time)
+    if moment is None:
+        return len(rows)
+    later = ((parse_ms(row.time) or 0) > moment for row in rows)
+    return next((place for place, is_later in enumerate(later) if is_later), len(rows))
 
 
 def _provider(view: RunView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.evolution.run_view import CellView, RunView
+from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
 from core.state.benchmark import case_title
 from core.state.evaluation import Evaluation, mean_score
@@ -70,13 +71,15 @@ class MatrixStore:
         """Return the pages in order of time: those of runs, and evaluations that no run here made."""
         if subject is None:
             return MatrixView()
-        pages: list[tuple[str, MatrixPage]] = []
+        pages: list[tuple[int, MatrixPage]] = []
+        moment = 0
         known = {cell.session_id for view in views for cell in view.cells if cell.session_id}
         for place, evaluation in enumerate(board.evaluations):
             if not any(run.session_id in known for case in evaluation.cases for run in case.runs):
-                pages.append((evaluation.time, self._of_evaluation(place, evaluation, subject)))
+                moment = max(moment, parse_ms(evaluation.time) or 0)  # file order, whatever the times are
+                pages.append((moment, self._of_evaluation(place, evaluation, subject)))
         for view in views:
-            pages += [(view.started, page) for page in self._of_run(view, subject)]
+            pages += [(parse_ms(view.started) or 0, page) for page in self._of_run(view, subject)]
         pages.sort(key=lambda page: page[0])
         return MatrixView(subject.benchmark_id, tuple(page for _, page in pages))
 

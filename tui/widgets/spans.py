@@ -53,7 +53,10 @@ def middle(text: str, width: int) -> str:
     if cell_len(text) <= width or width < 5:
         return short(text, width)
     keep = (width - 1) // 2
-    return set_cell_size(text, width - 1 - keep) + ELLIPSIS + text[-keep:]
+    tail = text[-keep:]
+    while cell_len(tail) > keep:
+        tail = tail[1:]
+    return set_cell_size(text, width - 1 - keep) + ELLIPSIS + tail
 
 
 def strip_of(line: Line, width: int, base: Style, over: Style | None = None) -> Strip:

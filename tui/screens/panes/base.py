@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from core.foundation.clock import parse_ms
 from tui.actions import PANES
+from tui.screens.base import own_screen
 from tui.stores.console import ConsoleView
 from tui.widgets.bars import PaneTitle
 from tui.widgets.spans import Line, Span
@@ -49,15 +50,12 @@ class Pane(Vertical):
 
     def redraw(self) -> None:
         """Draw, where there is something to draw on: not before the parts are there, not while the app leaves."""
-        if self.is_running and self.query(PaneTitle):
+        if own_screen(self).stands:
             self.draw()
 
     def draw(self) -> None:
         """Show `view`."""
         raise NotImplementedError
-
-    def on_mount(self) -> None:
-        self.redraw()
 
     def do(self, action_id: str) -> bool:
         """Do an action of this pane's scope; tell whether it was one."""
@@ -80,10 +78,10 @@ class Pane(Vertical):
         self.query_one(PaneTitle).show(left, right)
 
     def on_descendant_focus(self) -> None:
-        self.query_one(PaneTitle).refresh()
+        self.query(PaneTitle).refresh()
 
     def on_descendant_blur(self) -> None:
-        self.query_one(PaneTitle).refresh()
+        self.query(PaneTitle).refresh()
 
 
 def points(score: float | None) -> str:

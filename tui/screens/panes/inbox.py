@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from tui.actions import bindings
+from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, local, points
 from tui.stores.inbox import CaseRow, DecidedLine, Finding, FreezeView, PilotRow
 from tui.widgets.bars import Rule
@@ -55,7 +56,8 @@ class InboxPane(Pane):
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        self._texts()
+        if own_screen(self).stands:
+            self._texts()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()

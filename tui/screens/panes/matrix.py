@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 
 from tui.actions import bindings
 from tui.palette import score_tone
+from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted, points, span_of
 from tui.stores.matrix import Cell, MatrixPage
 from tui.widgets.bars import Bar, Rule
@@ -85,7 +86,8 @@ class MatrixPane(Pane):
         text.show(_cell_lines(cell, row.title if row else ""), (page.key, cell.case_id, cell.run))
 
     def on_grid_moved(self) -> None:
-        self._detail()
+        if own_screen(self).stands:
+            self._detail()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 
 from tui.actions import bindings
 from tui.palette import DECISIONS, bar, score_tone, sparkline
+from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted, local, points, signed
 from tui.stores.board import BoardRow, BoardView
 from tui.widgets.bars import Bar, Rule
@@ -57,7 +58,8 @@ class ScoresPane(Pane):
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        self._detail()
+        if own_screen(self).stands:
+            self._detail()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 
 from tui.actions import bindings
+from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted
 from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Rule
@@ -121,7 +122,8 @@ class TracePane(Pane):
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        self._detail()
+        if own_screen(self).stands:
+            self._detail()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()

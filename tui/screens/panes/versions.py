@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 
 from tui.actions import bindings
 from tui.palette import DECISIONS, score_tone
+from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, local, points
 from tui.stores.versions import VersionRow, VersionsView
 from tui.widgets.bars import Bar, Rule
@@ -56,7 +57,8 @@ class VersionsPane(Pane):
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        self._detail()
+        if own_screen(self).stands:
+            self._detail()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()

@@ -1,0 +1,139 @@
+"""Make pictures of the console from a real rehearsal run: `make screenshots`, or `make.py --home DIR` for a home.
+
+Writes screenshots/<pane>-<size>.svg, and .png beside each where rsvg-convert is installed (with the font Fira Code).
+Without a home it runs the whole demonstration in a temporary one first; that takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.evolution import runs
+from core.evolution.run_view import RunView
+from core.state import approvals
+from core.state.fresh import ensure_home, ensure_operator
+from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
+from tui import boot
+from tui.cli import demo
+
+OUT = Path(__file__).parent
+SIZES = ((80, 24), (120, 40), (200, 60))
+WAITING: dict[str, Sequence[str]] = {"inbox": ("6",)}
+ENDED: dict[str, Sequence[str]] = {
+    "sessions": ("1",),
+    "matrix": ("2", "left_square_bracket"),
+    "trace": ("2", "left_square_bracket", "enter", "down", "down", "down", "down"),
+    "scores": ("4",),
+    "versions": ("5",),
+    "help": ("question_mark",),
+}
+LONGEST_S = 1800
+
+
+def main() -> None:
+    """Make the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--home", type=Path, help="a home to open as it is, instead of a fresh demonstration")
+    parser.add_argument("--size", action="append", help="only this size, for example 120x40")
+    given = parser.parse_args()
+    sizes = tuple(tuple(map(int, size.split("x"))) for size in given.size) if given.size else SIZES
+    boot.prepare()
+    if given.home is not None:
+        project = HomePaths(given.home).project(DEFAULT_PROJECT)
+        pictures = {**ENDED, **(WAITING if approvals.pending(project) else {})}
+        asyncio.run(_all(project, pictures, sizes))
+        return
+    with tempfile.TemporaryDirectory(prefix="exuvia-") as directory:
+        project = ensure_home(Path(directory))
+        ensure_operator(project)
+        build = _start(project)
+        try:
+            view = _until(project, build, lambda view: view.approval_id is not None)
+            asyncio.run(_all(project, WAITING, sizes))
+            assert view.approval_id is not None
+            approvals.decide(project, view.approval_id, "approve", actor="pictures")
+            _until(project, build, lambda view: view.state == "finished")
+            _until(project, "optimize", lambda view: bool(view.rounds) and view.state == "running")
+            asyncio.run(_all(project, {"live": ("2",)}, sizes))
+            _until(project, "optimize", lambda view: view.state == "finished")
+            asyncio.run(_all(project, ENDED, sizes))
+        finally:
+            for view in runs.list_runs(project):
+                if view.state in ("running", "waiting"):
+                    runs.stop(project, view.run_id)
+
+
+def _start(project: ProjectPaths) -> str:
+    shared: dict[str, Any] = {"agent_id": demo.AGENT, "benchmark_id": demo.BENCHMARK}
+    improve = runs.OptimizeSpec(**shared, runs=demo.RUNS, rounds=demo.ROUNDS, target_score=demo.TARGET)
+    return runs.start(
+        project,
+        runs.BuildSpec(
+            **shared,
+            requirement=demo.REQUIREMENT,
+            capability=demo.CAPABILITY,
+            baseline_score=demo.BASELINE,
+            pilots=demo.PILOTS,
+            then_optimize=improve,
+        ),
+    )
+
+
+def _until(project: ProjectPaths, which: str, met: Callable[[RunView], bool]) -> RunView:
+    """Wait until a run, named by its id or its kind, meets a condition."""
+    deadline = time.monotonic() + LONGEST_S
+    while time.monotonic() < deadline:
+        for view in runs.list_runs(project):
+            if which not in (view.run_id, view.kind):
+                continue
+            if met(view):
+                return view
+            if view.state in ("failed", "blocked", "dead", "stopped"):
+                sys.exit(f"run {view.run_id} is {view.state}: {view.reason}")
+        time.sleep(0.3)
+    sys.exit(f"{which}: not reached in {LONGEST_S} s")
+
+
+async def _all(project: ProjectPaths, pictures: dict[str, Sequence[str]], sizes: Sequence[tuple[int, ...]]) -> None:
+    for name, keys in pictures.items():
+        for columns, rows in sizes:
+            await _picture(project, keys, (columns, rows), OUT / f"{name}-{columns}x{rows}.svg")
+
+
+async def _picture(project: ProjectPaths, keys: Sequence[str], size: tuple[int, int], path: Path) -> None:
+    from tui.console import Console
+    from tui.stores.console import ConsoleStore
+
+    store = ConsoleStore(project)
+    store.load()
+    app = Console(project, store)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(1.0)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.4)
+        svg = app.export_screenshot(title="exuvia")
+    # Leading blanks of a text are kept by every reader only where the document says so.
+    svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1).replace("&#160;", " ")
+    path.write_text(svg, encoding="utf-8")
+    _convert(path)
+    print(path.name)  # noqa: T201
+
+
+def _convert(path: Path) -> None:
+    converter = shutil.which("rsvg-convert")
+    if converter is not None:
+        subprocess.run([converter, "-z", "1", str(path), "-o", str(path.with_suffix(".png"))], check=True)
+
+
+if __name__ == "__main__":
+    main()
