@@ -123,7 +123,8 @@ def show(agent_id: str, as_json: bool, place: Place) -> None:
     for benchmark in benchmarks:
         latest = benchmark.reading.evaluations[-1] if benchmark.reading.evaluations else None
         score = "no evaluation" if latest is None else f"v{latest.version} {latest.score:g}"
-        say(f"  benchmark  {benchmark.id}: {benchmark.title}, {len(benchmark.cases)} Cases, {score}")
+        cases = f"{len(benchmark.cases)} Case{'' if len(benchmark.cases) == 1 else 's'}"
+        say(f"  benchmark  {benchmark.id}: {benchmark.title}, {cases}, {score}")
     for found in config.diagnostics:
         say(f"  note       {found}")
 
