@@ -32,7 +32,9 @@ def inadmissible(edits: Sequence[Edit], benchmark: BenchmarkPaths, known: Iterab
                 "it names "
                 "no Case.",
             )
-        if any(_private_run(text, secret, public) for secret in private):
+        if b"exuvia-canary-" in text.encode("utf-8", "replace") or any(
+            _private_run(text, secret, public) for secret in private
+        ):
             return Refusal(
                 "private_text",
                 f"{edit.path} holds text of a private rubric. If you read it anywhere, stop with stop_run: the run is "

@@ -21,6 +21,7 @@ class CreateAgentArguments(Arguments):
     agents_md: Annotated[str, Field(min_length=1, max_length=16_000, description="Role and concrete rules, short.")]
     skills: Annotated[tuple[str, ...], Field(description="Library skills the agent's tasks need.", max_length=20)] = ()
     thinking_level: ThinkingLevel | None = None
+    max_turns: Annotated[int | None, Field(ge=1, le=200, description="Requests a task may take; 8 if left out.")] = None
 
 
 class ItemPoints(Arguments):

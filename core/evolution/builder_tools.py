@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.agents.tool import Tool, ToolContext
+from core.evolution import canary
 from core.evolution.builder_arguments import (
     CaseReviewArguments,
     CreateAgentArguments,
@@ -109,7 +110,7 @@ class BuilderDoors:
                     description=arguments.description,
                     agents_md=arguments.agents_md,
                     thinking_level=arguments.thinking_level or "medium",
-                    max_turns=AGENT_TURNS,
+                    max_turns=arguments.max_turns or AGENT_TURNS,
                     skills=arguments.skills,
                 )
             self.desk.journal.append(
@@ -159,6 +160,9 @@ class BuilderDoors:
 
     async def _new_revision(self, arguments: SubmitRevisionArguments, call_id: str) -> Event:
         state, benchmark = self.state(), self.desk.benchmark
+        if state.frozen is None:
+            for case_id in state.case_ids:
+                canary.ensure(benchmark.case(case_id))
         hashes = self.hashes()
         command = SubmitRevision(
             hashes=hashes,

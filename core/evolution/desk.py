@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from core.evolution import canary
 from core.evolution.cells import CellRequest, CellResult
 from core.evolution.events import Event, EventName, Journal
 from core.evolution.optimizer_rules import Present
@@ -90,12 +91,25 @@ class Desk:
         return self.journal.append(EventName.INTENT, call_id=call_id, tool=tool, **fields), False
 
     async def fill(self, cells: Sequence[CellRequest]) -> tuple[CellResult, ...]:
-        """Run cells. Where the model refuses every request, the run ends blocked and this does not return."""
+        """Run cells. Where the model refuses every request, or a Target saw a rubric, the run ends blocked and this
+        does not return.
+        """
         try:
-            return await self.run_cells(cells)
+            results = await self.run_cells(cells)
+            self._look_for_canaries(results)
         except BlockedError as error:
             await self.leave_blocked(f"{error} {error.hint}".strip())
             raise
+        return results
+
+    def _look_for_canaries(self, results: Sequence[CellResult]) -> None:
+        sessions = [result.session_id for result in results if result.session_id is not None]
+        if found := canary.seen(self.agent, sessions, canary.tokens(self.benchmark)):
+            told = ", ".join(f"{session_id} holds the token of {case_id}" for session_id, case_id in found[:5])
+            raise BlockedError(
+                f"A Target saw a private rubric, so nothing measured here counts: {told}.",
+                hint="Look at the trace to see how; check isolation with exuvia doctor.",
+            )
 
     def budget_refusal(self) -> Refusal | None:
         """Refuse to spend more where a budget of the run is used up; what is finished stays."""
