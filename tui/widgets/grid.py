@@ -104,7 +104,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         here = index == self.row
         label = row.case_id if row.title == row.case_id or name < 30 else f"{_number(row.case_id)} {row.title}"
         base = self.rich_style
-        parts = [strip_of(((("> " if here else "  "), "strong"), (fit(label, name), "plain")), name + 2, base)]
+        parts = [
+            strip_of(
+                ((("> " if here else "  "), "strong"), (fit(label, name - 1), "plain"), (" ", "plain")), name + 2, base
+            )
+        ]
         for column in range(self.page.columns):
             cell = row.cells[column] if column < len(row.cells) else None
             marked = here and column == self.column

@@ -157,7 +157,7 @@ def _pilot_row(pilot: PilotRow, wanted: float | None, width: int) -> Row:
 
 
 def _name_width(width: int) -> int:
-    return max(12, min(52, width - 48))
+    return max(12, min(52, width - 49))
 
 
 def _case_row(case: CaseRow, freeze: FreezeView, width: int) -> Row:
