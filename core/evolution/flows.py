@@ -30,6 +30,7 @@ from core.evolution.specs import BuildSpec, EvaluateSpec, OptimizeSpec, RunSpec,
 from core.evolution.trials import Trials, append_once, measured_cases
 from core.foundation.errors import BlockedError, ConflictError
 from core.models.interface import ModelEntry, Provider
+from core.state import snapshots
 from core.state.evaluation import RunScore, evaluation_of
 from core.state.fresh import ensure_operator
 
@@ -202,7 +203,8 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
     desk.journal.unwatch()  # from here on the flow names its phases itself
     state = trials.state()
     if end.gave_up is not None:
-        trouble = trials.give_up(f"engine-give-up-{len(desk.journal.events)}", end.gave_up)
+        # A Candidate that a missing model or a spent budget cut off waits for the resume, as its cells would.
+        trouble = None if end.cut else trials.give_up(f"engine-give-up-{len(desk.journal.events)}", end.gave_up)
         raise BlockedError(" ".join(part for part in (end.gave_up, trouble) if part), hint="Resume to let it go on.")
     stops = [event for event in desk.journal.events if event["event"] == EventName.STOP_REQUESTED]
     unmeasured = bool(state.history) and state.history[-1].decision == "unevaluable"
@@ -258,6 +260,7 @@ async def evaluate_flow(desk: Desk, spec: EvaluateSpec, provider: Provider, entr
         summary=spec.summary,
     )
     if spec.append:
+        snapshots.create(desk.agent)  # a version with a score can be gone back to, and an edit be compared with it
         append_once(desk.benchmark, evaluation)
     phase(desk, "report")
     return {

@@ -70,10 +70,14 @@ class RoleSetup:
 
 @dataclass(frozen=True, slots=True)
 class RoleEnd:
-    """How a role's work ended: `gave_up` says why it did not come to its end, or None."""
+    """How a role's work ended: `gave_up` says why it did not come to its end, or None.
+
+    `cut` tells that it was cut from outside (no reply from the model, a budget): what it began waits for a resume.
+    """
 
     text: str
     gave_up: str | None
+    cut: bool = False
 
 
 async def play(setup: RoleSetup) -> RoleEnd:
@@ -101,11 +105,13 @@ async def _work(setup: RoleSetup, session: Session) -> RoleEnd:
     idle = 0
     while True:
         before = _steps(setup.journal)
+        # A turn that ended in an earlier engine's life says nothing of whether the model answers now.
+        earlier = not session.unfinished and turn < len(session.conversation.turns)
         outcome = await session.run_once(text, sender="harness" if turn else "user", turn=turn)
         if setup.over():
             return RoleEnd(outcome.final_text, None)
-        if (broken := _broken(outcome)) is not None:
-            return RoleEnd(outcome.final_text, f"The {setup.role} could not go on: {broken}")
+        if not earlier and (broken := _broken(outcome)) is not None:
+            return RoleEnd(outcome.final_text, f"The {setup.role} could not go on: {broken}", cut=True)
         idle = 0 if _steps(setup.journal) > before else idle + 1
         if idle > NUDGES:
             said = " ".join(outcome.final_text.split())[:300]

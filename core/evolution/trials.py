@@ -310,7 +310,7 @@ class Trials:
                     "evaluator_session_id": cell.evaluator_session_id,
                     "failure_code": cell.failure_code,
                 }
-                for cell in candidate.cells.values()
+                for cell in sorted(candidate.cells.values(), key=lambda cell: (cell.case, cell.run))
             ],
             "decision": decision,
             "score": candidate.score,

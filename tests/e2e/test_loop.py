@@ -44,11 +44,12 @@ async def test_held_out_cases_are_measured_beside_it(tmp_path: Path, undisturbed
     held = {cell for run in result["runs"] for cell, told in run["cells"].items() if told[0].startswith("CASE-003")}
     assert held
     assert all(cell.startswith("heldout") for cell in held)
-    assert _phases(loop, build.run_id)[-3:] == ["baseline", "heldout", "report"]
+    assert _phases(loop, build.run_id)[-4:] == ["baseline", "report", "heldout", "report"]
     assert _phases(loop, optimize.run_id) == [
         "reference",
         "heldout",
         *["candidate", "evaluate", "decide"] * 2,
+        "report",
         "heldout",
         "report",
     ]
