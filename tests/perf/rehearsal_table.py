@@ -11,32 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from core.models.rehearsal.lesson_library import lessons
-from tests.rehearsal.workbench import MATERIAL, State, cases, score
+from tests.rehearsal.workbench import State, cases, held_out, oracle, revision_at, score
 
 
 def stages() -> list[tuple[str, list[Path]]]:
     """Return the revision of every Case at each pilot, in order of the pilots."""
-    import yaml
-
-    rows: list[tuple[str, list[Path]]] = []
-    for pilot in range(1, 5):
-        current = []
-        for case in cases():
-            root = MATERIAL / case.name
-            here = root / "draft"
-            for step in sorted((root / "sharpenings").glob("*")):
-                if yaml.safe_load((step / "sharpening.yaml").read_text(encoding="utf-8"))["pilot"] <= pilot:
-                    here = step
-            current.append(here)
-        rows.append((f"pilot {pilot}", current))
-    return rows
+    return [(f"pilot {pilot}", [revision_at(case, pilot) for case in cases()]) for pilot in range(1, 5)]
 
 
 def line(name: str, places: Iterable[Path], state: State, seed: int) -> str:
     """Return a row of the table."""
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda place: score(place, state, seed), places))
-    held = sum("CASE-007" in case.name or "CASE-008" in case.name for case in cases())
+    held = len(held_out())
     open_ = found[: len(found) - held]
     return (
         f"{name:54s}"
@@ -66,6 +53,7 @@ def main() -> None:
             tell(line(" + ".join(one.id for one in bundle), cases(), naive.with_lessons(*bundle), seed))
     good = [lesson for lesson in lessons() if lesson.id in GOOD]
     tell(line("all good, low turn limit", cases(), naive.with_lessons(*(g for g in good if g.edit != "config")), seed))
+    tell(line("oracle", cases(), oracle(), seed))
     tell(line("all good", cases(), naive.with_lessons(*good), seed))
 
 

@@ -7,18 +7,19 @@ workspace, and checks that decide points by exit code.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import yaml
 
+from core.agents.isolation.environment import search_path
 from core.models.interface import Message, ModelRef, Request, Text, ToolCall, ToolOutput, ToolSpec
 from core.models.rehearsal.lesson_library import Lesson
 from core.models.rehearsal.target import reply
@@ -47,7 +48,7 @@ class State:
     """An agent's state as far as the Target feels it."""
 
     agents_md: str = "# Agent\n\nYou do clerical work on files with care.\n"
-    skills: Mapping[str, str] = field(default_factory=dict)
+    skills: tuple[tuple[str, str], ...] = ()
     max_turns: int = CAUTIOUS_TURNS
 
     def with_lessons(self, *lessons: Lesson) -> State:
@@ -60,7 +61,7 @@ class State:
                 skills[lesson.skill] = lesson.body
             else:
                 turns = int(str(lesson.settings.get("max_turns", turns)))
-        return State(agents_md, skills, turns)
+        return State(agents_md, tuple(sorted(skills.items())), turns)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def work(statement: Path, workspace: Path, state: State, seed: int = 7) -> Work:
     """Let the Target work on a copy of `statement` in `workspace`."""
     shutil.copytree(statement, workspace)
     with tempfile.TemporaryDirectory() as home:
-        for name, text in state.skills.items():
+        for name, text in state.skills:
             path = Path(home) / "skills" / name / "SKILL.md"
             path.parent.mkdir(parents=True)
             path.write_text(text, encoding="utf-8")
@@ -108,7 +109,7 @@ def work(statement: Path, workspace: Path, state: State, seed: int = 7) -> Work:
                 done = subprocess.run(
                     ["/bin/sh", "-c", arguments["cmd"]],
                     cwd=workspace,
-                    env={"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8"},
+                    env={"PATH": search_path(), "HOME": home, "LANG": "C.UTF-8"},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -135,7 +136,7 @@ def points(workspace: Path, rubric: Path) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-c", _DRIVER, json.dumps([arguments for _, _, arguments in checks])],
         cwd=workspace,
-        env={"PATH": os.environ["PATH"], "CASE_RUBRIC": str(rubric), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={"PATH": search_path(), "CASE_RUBRIC": str(rubric), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -144,6 +145,22 @@ def points(workspace: Path, rubric: Path) -> dict[str, float]:
     return {name: worth if ok else 0.0 for (name, worth, _), ok in zip(checks, json.loads(done.stdout), strict=True)}
 
 
+def naive() -> State:
+    """Return the state of an agent that nobody taught."""
+    return State()
+
+
+def oracle() -> State:
+    """Return the hand-written state that knows all that can be learned: tests/fixtures/oracle_state."""
+    root = Path(__file__).resolve().parents[1] / "fixtures" / "oracle_state"
+    skills = tuple(
+        (path.parent.name, path.read_text(encoding="utf-8")) for path in sorted(root.glob("skills/*/SKILL.md"))
+    )
+    limits = yaml.safe_load((root / "settings.yaml").read_text(encoding="utf-8"))
+    return State((root / "AGENTS.md").read_text(encoding="utf-8"), skills, limits["max_turns"])
+
+
+@cache
 def score(case: Path, state: State, seed: int = 7) -> float:
     """Return what a Target in `state` reaches on the Case directory `case`."""
     with tempfile.TemporaryDirectory() as root:
@@ -155,3 +172,29 @@ def score(case: Path, state: State, seed: int = 7) -> float:
 def cases() -> tuple[Path, ...]:
     """Return the final Cases of the benchmark, in order."""
     return tuple(sorted(BENCHMARK.glob("CASE-*")))
+
+
+def held_out() -> frozenset[str]:
+    """Return the ids of the Cases that are held out."""
+    return frozenset(tomllib.loads((BENCHMARK / "benchmark_config.toml").read_text(encoding="utf-8"))["held_out"])
+
+
+def open_cases() -> tuple[Path, ...]:
+    """Return the final Cases that are not held out."""
+    return tuple(case for case in cases() if case.name not in held_out())
+
+
+def revision_at(case: Path, pilot: int) -> Path:
+    """Return the material of a Case as it stands at a pilot, from 1."""
+    root = MATERIAL / case.name
+    here = root / "draft"
+    for step in sorted((root / "sharpenings").glob("*"), key=lambda path: int(path.name)):
+        if yaml.safe_load((step / "sharpening.yaml").read_text(encoding="utf-8"))["pilot"] <= pilot:
+            here = step
+    return here
+
+
+def average(places: Iterable[Path], state: State, seed: int = 7) -> float:
+    """Return the mean score over Case directories."""
+    found = [score(place, state, seed) for place in places]
+    return sum(found) / len(found)

@@ -17,12 +17,14 @@ import os
 import sys
 import unicodedata
 
+CODEC = "utf-8-sig"
 with open(os.path.join(os.environ["CASE_RUBRIC"], "gold.json"), encoding="utf-8") as file:
     GOLD = json.load(file)
 
 
-def fold(text):
-    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
+def fold(cell):
+    one_width = unicodedata.normalize("NFKC", cell)
+    return " ".join(one_width.split()).casefold()
 
 
 def digest(cells):
@@ -30,8 +32,8 @@ def digest(cells):
 
 
 def read_csv(path):
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-        text = file.read()
+    with open(path, "rb") as file:
+        text = str(file.read(), CODEC, "replace")
     reader = csv.DictReader(io.StringIO(text, newline=""))
     return [name.strip() for name in reader.fieldnames or []], list(reader)
 
