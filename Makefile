@@ -19,9 +19,9 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
-	@touch $@
+	@touch $(VENV)/.run $@
 
 demo: $(VENV)/.run  ## set up and open the console on a fresh demonstration
 	$(BIN)/exuvia demo $(ARGS)
@@ -43,13 +43,14 @@ screenshots: $(VENV)/.dev  ## pictures of every screen from a real rehearsal run
 	$(BIN)/python screenshots/make.py
 
 perf: $(VENV)/.dev  ## speed tables; run on a quiet machine
-	@for script in tests/perf/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in tests/perf/[a-z]*.py; do \
+		echo "== $$script"; $(BIN)/python -P -m tests.perf.$$(basename $$script .py) || exit 1; done
 
 soak: $(VENV)/.dev  ## long trials: many kills, many seeds
 	$(BIN)/python -m pytest -n auto -m soak $(ARGS)
 
 wheel: $(VENV)/.dev  ## build the wheel into dist/
-	$(BIN)/python -m build --wheel
+	$(BIN)/python -m build --wheel --no-isolation
 
 clean:  ## remove the environment and what was built
 	rm -rf $(VENV) dist build *.egg-info
