@@ -16,7 +16,8 @@ from typing import Any
 from core.agents.tool import Tool, ToolContext
 from core.evolution.builder_arguments import RecordBaselineArguments, RequestFreezeArguments
 from core.evolution.builder_commands import PassFloor, RecordBaseline, RequestFreeze, RestoreLowest
-from core.evolution.builder_rules import FLOOR_LIMIT, refusal
+from core.evolution.builder_freeze_rules import FLOOR_LIMIT
+from core.evolution.builder_rules import refusal
 from core.evolution.builder_state import Score
 from core.evolution.builder_tools import BuilderDoors
 from core.evolution.builder_view import pilot_row

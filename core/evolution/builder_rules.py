@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from core.evolution.builder_commands import (
     Command,
@@ -18,18 +17,17 @@ from core.evolution.builder_commands import (
     StopRun,
     SubmitRevision,
 )
+from core.evolution.builder_freeze_rules import baseline, floor, freeze, restore
+from core.evolution.builder_preconditions import changed_agent, unsubmitted
 from core.evolution.builder_state import (
     BuilderState,
-    CaseHashes,
     changed_cases,
     revision_kind,
-    stale,
     to_dispatch,
     unwaived,
 )
 from core.evolution.refusal import Refusal, listed
 
-FLOOR_LIMIT = 15.0  # points that an idle agent may get (DECISIONS 18)
 CASE_LIMIT = 40
 
 
@@ -49,13 +47,13 @@ def refusal(state: BuilderState, command: Command) -> Refusal | None:
         case Dispatch():
             return _dispatch(state, command)
         case RequestFreeze():
-            return _freeze(state, command)
+            return freeze(state, command)
         case PassFloor():
-            return _floor(command)
+            return floor(command)
         case RestoreLowest():
-            return _restore(state)
+            return restore(state)
         case RecordBaseline():
-            return _baseline(state, command)
+            return baseline(state, command)
         case StopRun():
             return None if command.reason.strip() else Refusal("no_reason", "Say in `reason` why the run must stop.")
 
@@ -219,19 +217,8 @@ def _predictions(state: BuilderState, command: SubmitRevision) -> Refusal | None
 # Reviews and dispatch ----------------------------------------------------------------------------------
 
 
-def _unsubmitted(state: BuilderState, hashes: Mapping[str, CaseHashes]) -> Refusal | None:
-    if not state.hashes:
-        return Refusal("no_revision", "No revision is submitted: write the Cases, then submit_revision.")
-    if changed := stale(state, hashes):
-        return Refusal(
-            "changed_since_submission",
-            f"{listed(changed)} changed after submit_revision. Submit the revision again before you go on.",
-        )
-    return None
-
-
 def _review(state: BuilderState, command: RecordReview) -> Refusal | None:
-    if refused := _unsubmitted(state, command.hashes):
+    if refused := unsubmitted(state, command.hashes):
         return refused
     if state.frozen is not None:
         return Refusal("frozen", "The benchmark is frozen. Go on: record_baseline.")
@@ -266,18 +253,8 @@ def _review(state: BuilderState, command: RecordReview) -> Refusal | None:
     return None
 
 
-def _changed_agent(state: BuilderState, version: int, state_hash: str) -> Refusal | None:
-    if state.version is not None and (version != state.version or state_hash != state.state_hash):
-        return Refusal(
-            "agent_changed",
-            "The Target Agent's state changed since the first dispatch; its results no longer compare. A Builder never "
-            "changes it. Stop with stop_run and say so.",
-        )
-    return None
-
-
 def _dispatch(state: BuilderState, command: Dispatch) -> Refusal | None:
-    if refused := _unsubmitted(state, command.hashes) or _changed_agent(state, command.version, command.state_hash):
+    if refused := unsubmitted(state, command.hashes) or changed_agent(state, command.version, command.state_hash):
         return refused
     if state.frozen is not None:
         return Refusal("frozen", "The benchmark is frozen; nothing is run again. Go on: record_baseline.")
@@ -321,94 +298,3 @@ def _dispatch(state: BuilderState, command: Dispatch) -> Refusal | None:
         if repair in state.repairs:
             return Refusal("no_new_repair", "This repair was tried already; name a new, specific one, or stop_run.")
     return None
-
-
-# Freeze and baseline -----------------------------------------------------------------------------------
-
-
-def _freeze(state: BuilderState, command: RequestFreeze) -> Refusal | None:
-    if state.frozen is not None:
-        return Refusal("frozen", "The benchmark is frozen. Go on: record_baseline.")
-    if refused := _unsubmitted(state, command.hashes) or _changed_agent(state, command.version, command.state_hash):
-        return refused
-    if [defect for defect in command.known_defects if defect.strip()]:
-        return Refusal(
-            "known_defect", "A benchmark with a known defect is not frozen: repair it, submit, pilot it again."
-        )
-    present, lowest = state.present_pilot, state.lowest_pilot
-    if present is None or lowest is None:
-        return Refusal(
-            "no_pilot", "The present revision has no complete valid pilot. Go on: dispatch or restore_lowest."
-        )
-    if present.score > lowest.score:
-        return Refusal(
-            "not_lowest",
-            f"Pilot {present.i} scores {present.score:g}; pilot {lowest.i} with {lowest.score:g} is the lowest "
-            "valid one "
-            "and is what gets frozen. Go on: restore_lowest.",
-        )
-    met = present.score <= state.limits.baseline_wanted
-    if not met and state.pilot < state.limits.pilots and not command.no_refinement_left.strip():
-        return Refusal(
-            "pilots_left",
-            f"The wanted score {state.limits.baseline_wanted:g} is not met ({present.score:g}) and "
-            f"{state.limits.pilots - state.pilot} pilots are left: refine on. Only if no refinement is left that could "
-            "lower the score, say why in `no_refinement_left`; the operator will read it.",
-        )
-    if state.rejection is not None:
-        return Refusal(
-            "rejected",
-            f"The operator rejected this revision: {state.rejection} Change it and submit it before you ask again.",
-        )
-    if defects := state.defects:
-        return Refusal("defect", f"The freeze review found defects in {listed(defects)}: repair, submit, pilot again.")
-    if unreviewed := state.unfrozen:
-        return Refusal(
-            "freeze_not_reviewed",
-            f"The full freeze review of this revision is missing for {listed(unreviewed)}: record_review scope "
-            "freeze for "
-            "all Cases.",
-        )
-    return None
-
-
-def _floor(command: PassFloor) -> Refusal | None:
-    high = {case: points for case, points in command.floors.items() if points > FLOOR_LIMIT}
-    if high and not command.exception.strip():
-        shown = ", ".join(f"{case} {points:g}" for case, points in sorted(high.items()))
-        return Refusal(
-            "floor",
-            f"An agent that does nothing already gets more than {FLOOR_LIMIT:g} points ({shown}). Move points to "
-            "what work "
-            "earns and submit again; if the floor is right, ask the operator by `floor_exception` with the reason.",
-        )
-    return None
-
-
-def _restore(state: BuilderState) -> Refusal | None:
-    if state.frozen is not None:
-        return Refusal("frozen", "The benchmark is frozen. Go on: record_baseline.")
-    lowest = state.lowest_pilot
-    if lowest is None:
-        return Refusal("no_pilot", "There is no valid pilot to restore.")
-    if state.lowest != lowest.i:
-        return Refusal(
-            "no_copy",
-            f"The copy that was kept is not of pilot {lowest.i}; run a complete pilot of a repaired revision.",
-        )
-    if state.present_pilot is not None and state.present_pilot.i == lowest.i:
-        return Refusal(
-            "already_lowest", f"Pilot {lowest.i}, the lowest, stands now. Go on: record_review scope freeze."
-        )
-    return None
-
-
-def _baseline(state: BuilderState, command: RecordBaseline) -> Refusal | None:
-    if state.frozen is None:
-        return Refusal("not_frozen", "The Formal Baseline is recorded after the freeze: request_freeze first.")
-    if changed := stale(state, command.hashes):
-        return Refusal(
-            "void",
-            f"{listed(changed)} changed after the freeze, which voids the benchmark. Stop with stop_run and say so.",
-        )
-    return _changed_agent(state, command.version, command.state_hash)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.evolution.builder_rules import FLOOR_LIMIT
+from core.evolution.builder_freeze_rules import FLOOR_LIMIT
 from core.evolution.builder_state import BuilderState
 from core.evolution.builder_view import pilot_row
 from core.evolution.specs import RunPaths

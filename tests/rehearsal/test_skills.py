@@ -98,7 +98,10 @@ def test_refusals_in_the_tables_are_refusals_of_the_engine() -> None:
 
 def test_every_refusal_of_the_builder_and_optimizer_is_told_of() -> None:
     for skill, names in (
-        ("benchmark-design", ("builder_rules.py", "builder_freeze.py")),
+        (
+            "benchmark-design",
+            ("builder_rules.py", "builder_preconditions.py", "builder_freeze_rules.py", "builder_freeze.py"),
+        ),
         ("agent-optimization", ("optimizer_rules.py", "edits.py", "admissible.py", "optimizer_tools.py")),
     ):
         told = text(skill) + text("agent-creation")
