@@ -156,6 +156,17 @@ def test_a_reader_that_has_seen_enough_is_no_fault(penguin: Path) -> None:
         assert told == b""
 
 
+@pytest.mark.parametrize("words", [["skill", "list"], ["skill", "list", "--json"], ["skill", "show", "no", "--json"]])
+def test_output_that_cannot_be_written_is_a_failure(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [str(EXUVIA), *words], env=environment(), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert ended.returncode in {1, 2}
+    assert b"Traceback" not in ended.stderr
+    assert b"file system is full" in ended.stderr or b"no skill" in ended.stderr
+
+
 @pytest.mark.e2e
 def test_ctrl_c_leaves_with_130_and_the_run_goes_on(fresh: Path) -> None:
     with subprocess.Popen(

@@ -6,12 +6,13 @@ the text is printed through the sanitizer.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
 import os
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -37,18 +38,18 @@ def make_output_safe() -> None:
 
 
 def with_error(text: str, hint: str, code: int, *, as_json: bool) -> NoReturn:
-    """Print an error and its way out, and exit with its code."""
-    try:
-        if as_json:
-            sys.stdout.write(json.dumps({"error": text, "hint": hint, "exit_code": code}, indent=1) + "\n")
-            sys.stdout.flush()
-        sys.stderr.write(visible(f"exuvia: {text}\n"))
-        if hint:
-            sys.stderr.write(visible("".join(f"        {line}\n" for line in hint.splitlines())))
-        sys.stderr.flush()
-    except BrokenPipeError:
-        unread(code)
-    sys.exit(code)
+    """Print an error and its way out, and exit with its code, whether or not anyone can read it."""
+    if as_json:
+        document = json.dumps({"error": text, "hint": hint, "exit_code": code}, indent=1)
+        _write(sys.stdout, document + "\n")
+    _write(sys.stderr, visible(f"exuvia: {text}\n" + "".join(f"        {line}\n" for line in hint.splitlines())))
+    unread(code)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    with contextlib.suppress(OSError):  # a closed pipe or a full disk: the exit code still tells
+        stream.write(text)
+        stream.flush()
 
 
 def with_usage(error: click.ClickException, *, as_json: bool) -> NoReturn:
@@ -73,11 +74,11 @@ def with_os_error(error: OSError, *, as_json: bool) -> NoReturn:
 
 
 def unread(code: int = int(ExitCode.DONE)) -> NoReturn:
-    """End quietly: the reader of the output (a pager, `head`) has seen enough."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """End without another word: the reader of the output (a pager, `head`) has seen enough, or cannot be reached."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
-            os.dup2(nowhere, stream.fileno())
+        except OSError:
+            # Python flushes once more when it ends; what is left in the buffer has to go somewhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
