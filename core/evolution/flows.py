@@ -17,7 +17,7 @@ from core.evolution.events import EventName
 from core.evolution.operator_trial import try_flow
 from core.evolution.optimizer_state import Goal
 from core.evolution.optimizer_tools import OptimizerDoors
-from core.evolution.results import follow_phase, phase, trial_result
+from core.evolution.results import follow_phase, phase, trial_result, unscored
 from core.evolution.role import RoleSetup, play
 from core.evolution.role_tools import (
     ReadPublicFile,
@@ -117,7 +117,9 @@ async def build_flow(desk: Desk, spec: BuildSpec, provider: Provider, entry: Mod
     state = doors.state()
     if state.baseline is None:
         reason = state.stop_reason or end.gave_up or "the Builder ended without a baseline"
-        raise BlockedError(f"No baseline was recorded: {reason}", hint="Resume the run to let it go on.")
+        raise BlockedError(
+            f"No baseline was recorded: {reason} {unscored(desk)}".strip(), hint="Resume the run to let it go on."
+        )
     phase(desk, "heldout", "measuring the held-out Cases at the baseline")
     measured = await heldout.measure(desk, "baseline", runs=1)
     phase(desk, "report")
@@ -209,7 +211,8 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
     stops = [event for event in desk.journal.events if event["event"] == EventName.STOP_REQUESTED]
     unmeasured = bool(state.history) and state.history[-1].decision == "unevaluable"
     if state.stop_reason is not None and (stops[-1].get("foreign_change") or unmeasured or not state.rounds_done):
-        raise BlockedError(f"The Optimizer stopped: {state.stop_reason} {stops[-1].get('foreign_change', '')}".strip())
+        told = (state.stop_reason, str(stops[-1].get("foreign_change") or ""), unscored(desk))
+        raise BlockedError(f"The Optimizer stopped: {' '.join(part for part in told if part)}")
     phase(desk, "heldout", "measuring the held-out Cases at the final version")
     final = await heldout.measure(desk, "final", runs=spec.runs)
     phase(desk, "report")

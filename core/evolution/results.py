@@ -22,6 +22,17 @@ def follow_phase(desk: Desk, name: Callable[[], str], detail: Callable[[], str])
     desk.journal.watch(lambda: phase(desk, name(), detail()))
 
 
+def unscored(desk: Desk) -> str:
+    """Return which cells have no score and why, as the engine saw it; empty where there are none."""
+    newest = {event["cell"]: event for event in desk.journal.events if event["event"] == EventName.CELL}
+    failed = [event for event in newest.values() if event["state"] == "failed"]
+    if not failed:
+        return ""
+    told = [f"{e['case_id']} run {e['run']}: {e['failure_code']}, {e['reason']}" for e in failed[:3]]
+    more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
+    return "Without a score: " + "; ".join(told) + more + "."
+
+
 def trial_result(trials: Trials, final: Mapping[str, Any] | None, stop_reason: str = "") -> dict[str, Any]:
     """Return what a run of trials came to."""
     desk, state = trials.desk, trials.state()
