@@ -193,22 +193,33 @@ def outcome_document(project: ProjectPaths, build: RunView, optimize: RunView | 
     }
 
 
+def _points(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
+
+
 def _told(document: dict[str, Any]) -> list[str]:
-    lines = [f"{document['agent']} on {document['benchmark']} (rehearsal): {document['state']} {document['reason']}"]
-    for pilot in document["pilots"]:
-        mark = "  <- frozen" if pilot["frozen"] else ""
-        lines.append(f"  pilot {pilot['i']}: predicted {pilot['predicted']}, observed {pilot['observed']}{mark}")
+    reason = f": {document['reason']}" if document["reason"] else ""
+    lines = [f"{document['agent']} on {document['benchmark']} (rehearsal): {document['state']}{reason}"]
+    lines.extend(
+        f"  pilot {pilot['i']}: {_points(pilot['score'])}, what changed was predicted "
+        f"{_points(pilot['predicted'])}, observed {_points(pilot['observed'])}"
+        f"{' (missed)' if pilot['missed'] else ''}{'  <- frozen' if pilot['frozen'] else ''}"
+        for pilot in document["pilots"]
+    )
     if document["baseline"]:
-        lines.append(f"  baseline v{document['baseline']['version']}: {document['baseline']['score']}")
+        baseline = document["baseline"]
+        held_out = _points(baseline["heldout"])
+        lines.append(f"  baseline v{baseline['version']}: {_points(baseline['score'])}, held out {held_out}")
     for entry in document["rounds"]:
         kinds = ", ".join(sorted({edit["kind"] for edit in entry["edits"]}))
-        lines.append(f"  v{entry['version']} {entry['decision']}: {entry['score']} ({kinds})")
+        lines.append(f"  v{entry['version']} {entry['decision']}: {_points(entry['score'])} ({kinds})")
     if document["final"]:
-        lines.append(f"  final v{document['final']['version']}: {document['final']['score']}")
+        final = document["final"]
+        lines.append(f"  final v{final['version']}: {_points(final['score'])}, held out {_points(final['heldout'])}")
+    home = document["paths"]["home"]
     if document["waiting_for"]:
-        lines.append(
-            f"Waits for you: exuvia approvals show {document['waiting_for']} --home {document['paths']['home']}"
-        )
+        lines.append(f"Waits for you: exuvia approvals show {document['waiting_for']} --home {home}")
+    lines.append(f"Look at it: exuvia --home {home}")
     return lines
 
 
