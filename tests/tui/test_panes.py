@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.evolution.events import EventName, Journal
-from core.evolution.specs import RunPaths
+from core.evolution.specs import BuildSpec, RunPaths
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, screen_text, until
-from tests.tui.home import CASES, ask_for_freeze
+from tests.tui.home import CASES, ask_for_freeze, start_run
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -153,3 +153,17 @@ async def test_damaged_and_hostile_state_is_shown_and_takes_nothing_down(tmp_pat
             await pilot.press("o")
             await until(app, pilot, lambda text, before=before: app.frame.view.subject != before)  # type: ignore[misc]
         assert seen == set(app.frame.view.subjects)
+
+
+async def test_a_build_is_shown_before_its_agent_exists(project: ProjectPaths, engine: GiveEngine) -> None:
+    spec = BuildSpec(agent_id="newcomer", benchmark_id="first-chores", capability="tidy", requirement="tidy")
+    run = start_run(project, "build-20260102-100000-dddd", spec)
+    engine(run)
+    async with console(project, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda text: "newcomer" in text and "Builder" in text and "1 live" in text)
+        for key in "123456":
+            await pilot.press(key)
+            await pilot.pause()
+        Journal(run.journal).append(EventName.CONTRACT, capability="tidy", planned_cases=["CASE-001-a", "CASE-002-b"])
+        await pilot.press("2")
+        await until(app, pilot, lambda text: "Pilot 1 of 4" in text and "CASE-002-b" in text and "planned" in text)

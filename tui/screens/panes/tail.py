@@ -26,7 +26,14 @@ class Tail(Pane):
         yield RowList(id="tail-list")
 
     def title(self, context: str, right: Line = ()) -> None:
-        self.query_one("#tail-title", Bar).show((("   ", "plain"), ("Live", "title"), (f"  {context}", "plain")), right)
+        self.query_one("#tail-title", Bar).show(
+            (
+                ("   ", "plain"),
+                ("Live" if self.run is None or self.run.is_live else "Ended", "title"),
+                (f"  {context}", "plain"),
+            ),
+            right,
+        )
 
     def of(self, run: RunLine | None) -> None:
         """Show the tail of a run."""
