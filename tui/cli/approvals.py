@@ -99,13 +99,14 @@ def _number(value: object) -> str:
 
 
 def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, *, resume: bool, as_json: bool) -> None:
-    from core.evolution import runs
+    from core.evolution.runs import read_run
+    from core.evolution.runs import resume as resume_run
 
     decision = desk.decide(place.project, approval_id, verdict, reason, actor="cli")
     approval, _ = desk.get(place.project, approval_id)
     resumed = False
-    if resume and runs.read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
-        runs.resume(place.project, approval.run_id)
+    if resume and read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
+        resume_run(place.project, approval.run_id)
         resumed = True
     if as_json:
         print_json({"decision": decision.model_dump(mode="json"), "run_id": approval.run_id, "resumed": resumed})
@@ -113,7 +114,7 @@ def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, 
     say(f"{approval_id}: {decision.verdict} by {decision.signature}")
     if resumed:
         say(f"Resumed run {approval.run_id}. Follow it: exuvia runs show {approval.run_id}")
-    elif runs.read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
+    elif read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
         say(f"The run waits: exuvia runs resume {approval.run_id}")
 
 
