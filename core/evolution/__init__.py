@@ -1,0 +1,1 @@
+"""The loop: benchmark, evaluation, optimization, as a protocol whose only doors are tools."""

@@ -1,0 +1,1 @@
+"""SKILL.md documents: the one reader, and a strict writer."""

@@ -1,0 +1,1 @@
+"""The state directory: layout, documents, snapshots, rollback, approvals, ledger, watching."""
