@@ -251,7 +251,7 @@ class BuilderDoors:
         desk, call_id = self.desk, context.call_id
         done = desk.journal.of_call(call_id, EventName.DISPATCH)
         event = done[0] if done else self._new_dispatch(arguments, call_id)
-        requests = [CellRequest(**request) for request in event["requests"]]
+        requests = [CellRequest(**request, state_hash=event["state_hash"]) for request in event["requests"]]
         announce_child.set(context.announce_child)
         await desk.fill(requests)
         self._complete_pilot(event, call_id)

@@ -18,7 +18,10 @@ Stage = Literal["pilot", "round", "heldout", "evaluation"]
 
 @dataclass(frozen=True, slots=True)
 class CellRequest:
-    """A cell to fill. `cell_id` is unique in its run and changes with the revision; `index` is pilot or round."""
+    """A cell to fill. `cell_id` is unique in its run and changes with the revision; `index` is pilot or round.
+
+    `state_hash` is that of the agent's state to be measured: under another one no score is taken. None asks for none.
+    """
 
     cell_id: str
     case_id: str
@@ -26,6 +29,7 @@ class CellRequest:
     version: int
     stage: Stage
     index: int
+    state_hash: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return what every `cell` event says of the cell."""

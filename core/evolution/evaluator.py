@@ -21,7 +21,7 @@ from core.evolution.target_cell import CellTarget
 from core.foundation.clock import new_session_id
 from core.foundation.errors import DamagedError
 from core.state.agents import read_agent
-from core.state.fingerprint import file_hashes
+from core.state.fingerprint import file_hashes, state_hash
 from core.state.paths import CasePaths
 from core.traces.writer import TraceWriter, new_trace_path
 
@@ -69,9 +69,8 @@ async def evaluate_cell(cell: CellRequest, context: MatrixContext, known: KnownC
         before = _Before.of(context, case)
     except (RubricError, OSError) as error:
         return _failed(cell, context, _Unusable("benchmark_invalid", str(error)))
-    if before.version != cell.version:
-        reason = f"agent {context.agent.id} is at version {before.version}, the cell asks for {cell.version}"
-        return _failed(cell, context, _Unusable("version_changed", reason))
+    if (changed := _other_state(cell, context, before.version)) is not None:
+        return _failed(cell, context, changed)
     try:
         target = CellTarget(cell, context, case, known)
     except DamagedError as error:
@@ -181,10 +180,23 @@ def _disagreement(answer: Scored, bench: CellBench) -> str | None:
     return None
 
 
+def _other_state(cell: CellRequest, context: MatrixContext, version: int) -> _Unusable | None:
+    """Return what a cell comes to where the agent is not the one to be measured (no. 47)."""
+    agent = context.agent
+    if version != cell.version:
+        return _Unusable(
+            "version_changed", f"agent {agent.id} is at version {version}, the cell asks for {cell.version}"
+        )
+    if cell.state_hash is not None and state_hash(agent.state) != cell.state_hash:
+        told = f"the state of agent {agent.id} was changed by something else; it is no longer what is measured"
+        return _Unusable("version_changed", told)
+    return None
+
+
 def _scored(answer: Scored, cell: _Cell) -> CellResult | _Unusable:
     after = _Before.of(cell.context, cell.bench.case)
-    if after.version != cell.before.version:
-        return _Unusable("version_changed", f"the agent went to version {after.version} while the cell ran")
+    if (changed := _other_state(cell.request, cell.context, after.version)) is not None:
+        return changed
     if after != cell.before:
         return _Unusable("benchmark_invalid", "the statement or the rubric changed while the cell ran")
     target = cell.bench.target

@@ -229,7 +229,9 @@ async def evaluate_flow(desk: Desk, spec: EvaluateSpec, provider: Provider, entr
     phase(desk, "evaluate")
     results = await desk.fill(
         [
-            CellRequest(f"evaluation-v{version}-{case_id}-{run}", case_id, run, version, "evaluation", 0)
+            CellRequest(
+                f"evaluation-v{version}-{case_id}-{run}", case_id, run, version, "evaluation", 0, present.state_hash
+            )
             for case_id in cases
             for run in range(1, spec.runs + 1)
         ]

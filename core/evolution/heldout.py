@@ -44,7 +44,13 @@ async def measure(desk: Desk, stage: HeldOutStage, *, runs: int) -> Event | None
     results = await desk.fill(
         [
             CellRequest(
-                f"heldout-{stage}-v{present.version}-{case_id}-{run}", case_id, run, present.version, "heldout", index
+                f"heldout-{stage}-v{present.version}-{case_id}-{run}",
+                case_id,
+                run,
+                present.version,
+                "heldout",
+                index,
+                present.state_hash,
             )
             for case_id in cases
             for run in range(1, runs + 1)

@@ -355,6 +355,7 @@ def round_cells(candidate: Candidate, cases: Sequence[str], runs: int) -> list[C
             candidate.version,
             "round",
             candidate.round,
+            candidate.state_hash,
         )
         for case_id in cases
         for run in range(1, runs + 1)

@@ -30,34 +30,49 @@ async def _when(loop: Loop, run_id: str, event: str, do: Callable[[], object], *
     return await loop.end_of(run_id)
 
 
-def _edit(path: Path, text: str = "\nA word by hand.\n") -> Callable[[], object]:
-    return lambda: path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+BY_HAND = "\nA word by hand.\n"
 
 
-async def test_agent_edited_by_hand_while_a_pilot_runs(tmp_path: Path) -> None:
-    """Results of two states don't compare: the run stops blocked and says what changed; the edit stays."""
+def _edit(path: Path) -> Callable[[], object]:
+    return lambda: path.write_text(path.read_text(encoding="utf-8") + BY_HAND, encoding="utf-8")
+
+
+async def test_agent_edited_by_hand_while_a_pilot_runs(tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """Results of two states don't compare: the run stops blocked and the edit stays; put back, the run goes on."""
     loop = Loop.at(tmp_path / "home")
     run_id = loop.start(loop.build_spec())
     view = await _when(loop, run_id, "target_started", _edit(loop.agent.agents_md))
     assert view.state == "blocked", loop.told(run_id)
     assert "changed" in view.reason
     assert view.frozen_pilot is None
-    assert "A word by hand." in loop.agent.agents_md.read_text(encoding="utf-8")
+    assert not [cell for cell in view.cells if cell.state == "scored"], "what another state earned is no score"
+    text = loop.agent.agents_md.read_text(encoding="utf-8")
+    assert text.endswith(BY_HAND)
     assert await gone(loop.home) == {}
+
+    loop.agent.agents_md.write_text(text.removesuffix(BY_HAND), encoding="utf-8")
+    done = await loop.end_of(runs.resume(loop.project, run_id))
+    assert done.state == "finished", loop.told(run_id)
+    assert outcome(loop, run_id) == undisturbed.build
 
 
 async def test_agent_edited_by_hand_while_a_candidate_is_measured(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """No decision rests on a state that nobody proposed."""
+    """No decision rests on a state that nobody proposed, not even when the edit is taken back before the resume."""
     loop = undisturbed.home_after_build(tmp_path / "home")
     run_id = loop.start(loop.optimize_spec())
     view = await _when(loop, run_id, "target_started", _edit(loop.agent.agents_md))
     assert view.state == "blocked", loop.told(run_id)
-    assert "changed" in view.reason
-    assert [entry for entry in ledger.read(loop.project, AGENT) if entry.decision == "accepted"] == []
+    assert f"the state of agent {AGENT}" in view.reason
+    assert ledger.read(loop.project, AGENT) == ()
     assert [entry.version for entry in read_scoreboard(loop.benchmark.scoreboard).evaluations] == [1]
-    assert "A word by hand." in loop.agent.agents_md.read_text(encoding="utf-8"), (
-        "an operator's words are not thrown away"
-    )
+    text = loop.agent.agents_md.read_text(encoding="utf-8")
+    assert text.endswith(BY_HAND), "an operator's words are not thrown away"
+
+    loop.agent.agents_md.write_text(text.removesuffix(BY_HAND), encoding="utf-8")
+    done = await loop.end_of(runs.resume(loop.project, run_id))
+    assert done.state in {"finished", "blocked"}, loop.told(run_id)
+    assert done.rounds[0].decision in {None, "unevaluable"}, "its cells were measured under another state"
+    assert reruns(loop.events(run_id)) == []
 
 
 async def test_version_edited_by_hand_while_a_pilot_runs(tmp_path: Path) -> None:
