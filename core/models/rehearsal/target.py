@@ -66,10 +66,9 @@ def reply(request: Request, seed: int) -> Reply:
     """Return the worker's next message: one tool call, or the short text that ends its work."""
     script = Transcript.of(request)
     tools = {tool.name for tool in request.tools}
-    prompt = _last_prompt(script)
     if "exec_command" not in tools:
         return (Text("assistant", "I can only work with commands, and there are none here. Nothing was done."),)
-    work = _work(request.system_prompt, prompt, seed, can_read="read_file" in tools)
+    work = _work(request.system_prompt, script.first_user, seed, can_read="read_file" in tools)
     try:
         name, arguments = next(work)
         for step in script.steps:
@@ -77,11 +76,6 @@ def reply(request: Request, seed: int) -> Reply:
     except StopIteration as end:
         return (Text("assistant", str(end.value)),)
     return (call(request, 0, name, arguments),)
-
-
-def _last_prompt(script: Transcript) -> str:
-    """Return what the worker was asked; a later word of a user does not start it anew."""
-    return script.first_user
 
 
 def _plain(output: str) -> str:
