@@ -25,7 +25,7 @@ def choose(
 
     The first refinement tries what only makes a Case longer, as a Builder does that has not yet seen that this
     changes nothing; later ones separate. The highest scores go first, until the mean that the sharpenings promise is
-    at or below `wanted` (EVOLUTION 3.2 no. 31); the `last` pilot takes all that is left, since promises may miss.
+    at or below `wanted` (EVOLUTION 3.2 no. 31); the `last` pilot takes every Case above it, since promises may miss.
     Held-out Cases move along, so that they stay of a kind with the rest.
     """
     live = [rung for rung in rungs.values() if not rung.held_out]
@@ -34,7 +34,8 @@ def choose(
     scores = {case: score for case, score in measured.items() if not (case in rungs and rungs[case].held_out)}
     chosen: dict[str, int] = {}
     for rung in candidates:
-        if chosen and not last and scores and sum(scores.values()) / len(scores) <= wanted:
+        reached = bool(scores) and sum(scores.values()) / len(scores) <= wanted
+        if chosen and reached and not (last and (rung.score or 0.0) > wanted):
             break
         chosen[rung.case_id] = rung.level
         scores[rung.case_id] = min(scores.get(rung.case_id, rung.expected), rung.expected)
