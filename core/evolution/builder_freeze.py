@@ -44,7 +44,10 @@ class FreezeDoors:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the protocol tools of this module."""
-        door = partial(protocol_tool, state=self.doors.view, turn=self.doors.desk.turn, journal=self.doors.desk.journal)
+        desk = self.doors.desk
+        door = partial(
+            protocol_tool, state=self.doors.view, turn=desk.turn, journal=desk.journal, fault=desk.leave_failed
+        )
         return (
             door("restore_lowest", RESTORE, NoArguments, self.restore),
             door("request_freeze", FREEZE, RequestFreezeArguments, self.freeze),

@@ -65,7 +65,8 @@ class BuilderDoors:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the protocol tools of this module."""
-        door = partial(protocol_tool, state=self.view, turn=self.desk.turn, journal=self.desk.journal)
+        desk = self.desk
+        door = partial(protocol_tool, state=self.view, turn=desk.turn, journal=desk.journal, fault=desk.leave_failed)
         return (
             door("protocol_status", STATUS, NoArguments, self.status, permission="r"),
             door("create_agent", CREATE, CreateAgentArguments, self.create),

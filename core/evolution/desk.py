@@ -31,6 +31,10 @@ async def _leave(reason: str) -> None:
     raise NotImplementedError(reason)
 
 
+async def _raise(error: Exception) -> None:
+    raise error
+
+
 @dataclass
 class Folded(Generic[State]):
     """A protocol state that follows a journal. Invariant: it is the fold of all events the journal holds."""
@@ -52,7 +56,8 @@ class Folded(Generic[State]):
 class Desk:
     """Everything outside the protocol's state that its tools need.
 
-    `leave_blocked` journals why the run cannot go on without the operator and ends the process; it does not return.
+    `leave_blocked` journals why the run cannot go on without the operator and ends the process, `leave_failed` a fault
+    of the engine itself; neither returns.
     `over_budget` tells why nothing more may be spent, `waited` hears of
     seconds spent waiting for a person. `approve` and `detached_ask` say how a freeze is decided.
     """
@@ -67,6 +72,7 @@ class Desk:
     detached_ask: str = "wait"
     allow_unisolated: bool = False
     leave_blocked: Callable[[str], Awaitable[None]] = _leave
+    leave_failed: Callable[[Exception], Awaitable[None]] = _raise
     over_budget: Callable[[], str | None] = lambda: None
     waited: Callable[[float], None] = lambda seconds: None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -95,10 +95,16 @@ class Engine:
             return self._end(EventName.FAILED, error, ExitCode.FAILED)
         except Exception as error:
             # A fault of our own. The log has it whole; the journal says it, so that nobody waits for a silent run.
-            traceback.print_exc()
-            told = f"a fault of the engine itself, {type(error).__name__}: {error}"
-            self.journal.append(EventName.FAILED, reason=f"{told} (see {self.run.log.name})")
+            self._say_fault(error)
             return ExitCode.FAILED
+
+    def _say_fault(self, error: Exception) -> None:
+        traceback.print_exception(error)
+        first: BaseException = error
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        told = f"a fault of the engine itself, {type(first).__name__}: {first}"
+        self.journal.append(EventName.FAILED, reason=f"{told} (see {self.run.log.name})")
 
     def _end(self, event: EventName, error: ExuviaError, code: ExitCode) -> int:
         self._write_report(None)
@@ -127,6 +133,7 @@ class Engine:
             detached_ask=build.detached_ask if build else "wait",
             allow_unisolated=self.spec.allow_unisolated,
             leave_blocked=self.leave_blocked,
+            leave_failed=self.leave_failed,
             over_budget=lambda: over(self.spec.budgets, self._spent(entry)) if self.spec.budgets.any else None,
             waited=self._add_waiting,
         )
@@ -202,6 +209,13 @@ class Engine:
         self.journal.append(EventName.BLOCKED, reason=reason)
         if not self._leaving.done():
             self._leaving.set_result(ExitCode.BLOCKED)
+        await asyncio.Event().wait()
+
+    async def leave_failed(self, error: Exception) -> None:
+        """Journal a fault of the engine itself, met inside a tool call, and end the process; does not return."""
+        self._say_fault(error)
+        if not self._leaving.done():
+            self._leaving.set_result(ExitCode.FAILED)
         await asyncio.Event().wait()
 
     def _listen(self) -> None:

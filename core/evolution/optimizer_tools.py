@@ -100,7 +100,8 @@ class OptimizerDoors:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the protocol tools."""
-        door = partial(protocol_tool, state=self.view, turn=self.trials.desk.turn, journal=self.trials.desk.journal)
+        desk = self.trials.desk
+        door = partial(protocol_tool, state=self.view, turn=desk.turn, journal=desk.journal, fault=desk.leave_failed)
         return (
             door("protocol_status", STATUS, NoArguments, self.status, permission="r"),
             door("read_scoreboard", SCOREBOARD, NoArguments, self.scoreboard, permission="r"),

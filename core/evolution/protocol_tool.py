@@ -51,12 +51,16 @@ def require(refusal: Refusal | None) -> None:
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+Fault = Callable[[Exception], Awaitable[None]]
 Act = Callable[[ArgumentsT, ToolContext], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
 class ProtocolTool(Generic[ArgumentsT]):
-    """One door of the protocol. `turn` is shared by a run's tools: parallel calls pass one after the other."""
+    """One door of the protocol. `turn` is shared by a run's tools: parallel calls pass one after the other.
+
+    `fault` ends the run where an act fails by a fault of the engine.
+    """
 
     spec: ToolSpec
     arguments: type[ArgumentsT]
@@ -64,6 +68,7 @@ class ProtocolTool(Generic[ArgumentsT]):
     state: Callable[[], Mapping[str, Any]]
     turn: asyncio.Lock
     journal: Journal
+    fault: Fault
     permission: Literal["r", "rw"] = "rw"
     timeout_s: float = WEEK_S
     max_output: int = OUTPUT_LIMIT
@@ -90,6 +95,10 @@ class ProtocolTool(Generic[ArgumentsT]):
         except ExuviaError as error:
             # What the disk or another process said no to; the model can report it, and the operator reads it.
             return self._refused(Refusal("failed", f"{error} {error.hint}".strip()), {})
+        except Exception as error:
+            # A fault of our own is nothing a model could act on: the run ends and says so.
+            await self.fault(error)
+            raise
         return {"ok": True, **answer, "state": dict(self.state())}
 
     def _refused(self, refusal: Refusal, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,12 +119,13 @@ def protocol_tool(
     state: Callable[[], Mapping[str, Any]],
     turn: asyncio.Lock,
     journal: Journal,
+    fault: Fault,
     *,
     permission: Literal["r", "rw"] = "rw",
 ) -> ProtocolTool[ArgumentsT]:
     """Make a tool whose JSON schema is that of its arguments."""
     spec = ToolSpec(name, description, schema_of(arguments))
-    return ProtocolTool(spec, arguments, act, state, turn, journal, permission)
+    return ProtocolTool(spec, arguments, act, state, turn, journal, fault, permission)
 
 
 def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:

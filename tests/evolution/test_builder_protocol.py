@@ -555,3 +555,18 @@ async def test_unknown_arguments_are_refused_not_ignored(bench: Bench) -> None:
     answer = await bench.call("dispatch", force=True)
     assert answer["refused"] == "bad_arguments"
     assert "force" in answer["reason"]
+
+
+async def test_a_fault_of_the_engine_ends_the_run_and_is_no_word_to_a_model(bench: Bench) -> None:
+    await bench.contract()
+    bench.write_all()
+    await bench.submit()
+    await bench.review("revision")
+
+    async def broken(cells: object) -> tuple[()]:
+        raise ZeroDivisionError("a fault")
+
+    bench.desk.run_cells = broken
+    with pytest.raises(ZeroDivisionError):
+        await bench.call("dispatch", call_id="call")
+    assert not bench.journal.of_call("call", "tool_result")

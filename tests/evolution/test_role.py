@@ -54,7 +54,10 @@ def _setup(project: ProjectPaths, journal: Journal, provider: Any) -> RoleSetup:
     def state() -> dict[str, Any]:
         return {"phase": "contract", "next": ["step"]}
 
-    tool = protocol_tool("step", "Take the one step.", NoArguments, step, state, asyncio.Lock(), journal)
+    async def fault(error: Exception) -> None:
+        raise error
+
+    tool = protocol_tool("step", "Take the one step.", NoArguments, step, state, asyncio.Lock(), journal, fault)
     return RoleSetup(
         role="builder",
         project=project,
