@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Sequence
 
 from core.evolution.cell_context import MatrixContext
@@ -26,7 +27,7 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
     results = {cell.cell_id: known.results[cell.cell_id] for cell in cells if cell.cell_id in known.results}
     places = asyncio.Semaphore(context.concurrency)
     hopeless: list[PermanentFailureError] = []
-    broken: list[ExuviaError | OSError] = []
+    broken: list[Exception] = []
 
     async def fill(cell: CellRequest) -> None:
         async with places:
@@ -36,7 +37,9 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
                 results[cell.cell_id] = await evaluate_cell(cell, context, known)
             except PermanentFailureError as error:
                 hopeless.append(error)
-            except (ExuviaError, OSError) as error:
+            except Exception as error:
+                if not isinstance(error, ExuviaError | OSError):
+                    traceback.print_exc()  # a fault of our own; the log has it whole
                 broken.append(error)
 
     async with asyncio.TaskGroup() as group:
@@ -48,9 +51,11 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
             hint="Mend the key or the model, then resume the run; finished cells stay.",
         )
     if broken:
-        hint = broken[0].hint if isinstance(broken[0], ExuviaError) else ""
+        error = broken[0]
+        told = str(error) if isinstance(error, ExuviaError | OSError) else f"a fault of the engine itself, {error!r}"
+        hint = error.hint if isinstance(error, ExuviaError) else ""
         raise BlockedError(
-            f"The cells could not be run here: {broken[0]}",
+            f"The cells could not be run here: {told}",
             hint=f"{hint} Mend it, then resume the run; finished cells stay.".strip(),
-        )
+        ) from error
     return tuple(results[cell.cell_id] for cell in cells)

@@ -6,6 +6,7 @@ Only the engine is killed. What it had started must end with it or be ended by t
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +21,40 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 TRIALS = 20
 SOAK = 200
-BUILDER_EVENTS = (
-    "run_started",
+
+
+def _events(*names: str, soak: Sequence[str]) -> list[object]:
+    """Return events to kill after: the places where most is half done, and for long trials the others too."""
+    return [*names, *(pytest.param(name, marks=pytest.mark.soak) for name in soak)]
+
+
+BUILDER_EVENTS = _events(
     "intent create_agent",
-    "agent",
-    "contract",
-    "revision",
-    "dispatch",
-    "target_started",
     "target_finished",
     "cell scored",
-    "pilot",
-    "intent request_freeze",
     "approval_requested",
-    "frozen",
     "intent record_baseline",
-    "baseline",
+    soak=(
+        "run_started",
+        "agent",
+        "contract",
+        "revision",
+        "dispatch",
+        "target_started",
+        "pilot",
+        "intent request_freeze",
+        "approval_decided",
+        "frozen",
+        "baseline",
+    ),
 )
-OPTIMIZER_EVENTS = (
-    "reference",
+OPTIMIZER_EVENTS = _events(
     "intent propose_candidate",
-    "candidate",
-    "intent evaluate_candidate",
-    "target_started",
     "target_finished",
-    "cell scored",
     "evaluated",
     "intent decide",
-    "decision",
     "restored",
+    soak=("reference", "candidate", "intent evaluate_candidate", "target_started", "cell scored", "decision"),
 )
 
 
