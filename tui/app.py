@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import which
 
 from core.state.paths import ProjectPaths
 from tui import boot
@@ -36,7 +37,11 @@ def run_console(
         )
     app.run(mouse=mouse)
     live = [view.run_id for view in store.runs.live]
-    if live and (app.return_code or 0) == 0:
+    if app.return_code:
+        return app.return_code
+    if live:
         print(f"Still at work: {', '.join(live)}. Runs go on without the console.", file=sys.stdout)  # noqa: T201
-        print(f"Look again: exuvia --home {project.root.parent}", file=sys.stdout)  # noqa: T201
-    return app.return_code or 0
+    if live or demo:
+        program = "exuvia" if which("exuvia") else sys.argv[0]
+        print(f"Look again: {program} --home {project.root.parent}", file=sys.stdout)  # noqa: T201
+    return 0

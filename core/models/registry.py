@@ -48,11 +48,13 @@ def route_of(
     """
     if provider == REHEARSAL:
         return _rehearsal_route(model_id, seed, rehearsal)
-    model = read_project(project).model(provider, model_id)
+    config = read_project(project)
+    model = config.model(provider, model_id)
     if model is None:
+        known = ", ".join(f"{entry.ref.provider}/{entry.ref.model_id}" for entry in config.models) or "none yet"
         raise NotFoundError(
             f"Project {project.id} has no model {model_id!r} of provider {provider!r}.",
-            hint="List the models, or use provider rehearsal, which needs no key.",
+            hint=f"Models here: {known}. Add yours to {project.config}.",
         )
     if model.client_type not in {None, "openai-chat"}:
         raise UsageError(

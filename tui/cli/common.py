@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class Place:
         if not project.root.is_dir():
             raise NotFoundError(
                 f"There is no project {self.project_id!r} in {self.home}.",
-                hint="Make a home with 'exuvia demo' or 'exuvia agent create', or name another with --home.",
+                hint="Make one there with 'exuvia agent create', or name another with --home. " + demo_hint(),
             )
         return project
 
@@ -61,6 +62,17 @@ class Place:
                 f"Agent {agent_id!r} has no benchmark {benchmark_id!r}.", hint=f"Benchmarks of it: {known}."
             )
         return benchmark
+
+
+def demo_home() -> Path:
+    """Return where the demonstration lives unless told otherwise; inherited homes are ignored (DECISIONS 19)."""
+    return Path(os.environ.get("HOME") or Path.home()) / ".exuvia" / "demo"
+
+
+def demo_hint() -> str:
+    """Say how to get at the demonstration, which has a home of its own."""
+    home = demo_home()
+    return f"The demonstration: --home {home}" if home.is_dir() else "A demonstration: exuvia demo"
 
 
 def named_home(home: str | None) -> str | None:

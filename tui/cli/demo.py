@@ -6,7 +6,6 @@ Called again on the same home it goes on with what is there.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from datetime import datetime
@@ -17,7 +16,7 @@ import click
 
 from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
-from tui.cli.common import named_home, note, print_json, say
+from tui.cli.common import demo_home, named_home, note, print_json, say
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
@@ -27,11 +26,6 @@ BENCHMARK = "data-chores"
 REQUIREMENT = "An agent that does small data chores in a workspace: it reads the task and leaves the files asked for."
 CAPABILITY = "Careful work on small data chores: following what the material says where a hurried reading goes wrong."
 RUNS, ROUNDS, TARGET, PILOTS, BASELINE = 2, 5, 90.0, 4, 45.0  # DECISIONS 19
-
-
-def default_home() -> Path:
-    """Return where the demonstration lives unless told otherwise; inherited homes are ignored (DECISIONS 19)."""
-    return Path(os.environ.get("HOME") or Path.home()) / ".exuvia" / "demo"
 
 
 def _spec(seed: int, approve: str, *, headless: bool, allow_unisolated: bool, rehearsal: dict[str, Any]) -> Any:
@@ -279,7 +273,7 @@ def demo(
 
         check_terminal()
     unisolated = _confinement(allow_unisolated)
-    root = (Path(named_home(None) or default_home()) if home is None else home).expanduser().absolute()
+    root = (Path(named_home(None) or demo_home()) if home is None else home).expanduser().absolute()
     if fresh:
         _set_aside(root)
     ensure_home(root)

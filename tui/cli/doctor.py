@@ -16,7 +16,7 @@ import click
 from core import __version__
 from core.foundation.errors import ExitCode
 from core.state.paths import HomePaths
-from tui.cli.common import Place, json_option, place_options, print_json, say
+from tui.cli.common import Place, demo_hint, json_option, place_options, print_json, say
 
 Level = Literal["ok", "note", "fault"]
 
@@ -77,7 +77,12 @@ def _home(place: Place) -> Iterator[Finding]:
 
     home = HomePaths(place.home)
     if not place.home.is_dir():
-        yield Finding("home", "note", f"{place.home} does not exist yet", "It is made on first use: exuvia demo")
+        yield Finding(
+            "home",
+            "note",
+            f"{place.home} does not exist yet",
+            f"It is made on first use: exuvia agent create. {demo_hint()}",
+        )
         return
     writable = os.access(place.home, os.W_OK)
     projects = ", ".join(home.project_ids()) or "no project"

@@ -62,8 +62,14 @@ def with_usage(error: click.ClickException, *, as_json: bool) -> NoReturn:
         text = "The command is incomplete."
     else:
         text = error.format_message()
-    hint = "" if context is None else f"{context.get_usage()}\nMore: {context.command_path} --help"
+    hint = "" if context is None else f"{context.get_usage()}\n{_example(context)}More: {context.command_path} --help"
     with_error(text, hint, error.exit_code, as_json=as_json)
+
+
+def _example(context: click.Context) -> str:
+    """Return the example of a command that was used wrongly; that of a group shows another command."""
+    known = "" if isinstance(context.command, click.Group) else context.command.epilog or ""
+    return known and f"{' '.join(known.split())}\n"
 
 
 def with_os_error(error: OSError, *, as_json: bool) -> NoReturn:

@@ -14,13 +14,17 @@ from tui.cli.common import note
 
 @dataclass
 class Teller:
-    """Tells what is new in each view of one run. Invariant: no fact is told twice."""
+    """Tells what is new in each view of one run; without `end`, the caller says how it ended.
+
+    Invariant: no fact is told twice.
+    """
 
     told: set[str] = field(default_factory=set)
+    end: bool = True
 
     def news(self, view: RunView) -> Iterator[str]:
         """Yield the lines that `view` adds to what was told."""
-        for key, line in _facts(view):
+        for key, line in (*_facts(view), *(_end(view) if self.end else ())):
             if key not in self.told:
                 self.told.add(key)
                 yield line
@@ -54,15 +58,18 @@ def _facts(view: RunView) -> Iterator[tuple[str, str]]:
             yield f"round {entry.round} {entry.version}", line
     for measured in view.heldout:
         yield f"heldout {measured.stage}", f"held out ({measured.stage}): {_points(measured.score)}"
+
+
+def _end(view: RunView) -> Iterator[tuple[str, str]]:
     if view.state in {"blocked", "failed", "dead", "stopped"}:
         yield f"{view.state} {view.reason}", f"{view.run_id}: {view.state}: {view.reason}"
 
 
-def follow(project: ProjectPaths, run_id: str) -> RunView:
+def follow(project: ProjectPaths, run_id: str, *, end: bool = True) -> RunView:
     """Tell a run on stderr until it has ended; return its last view. Ctrl-C leaves the run alone."""
 
     async def told() -> RunView:
-        teller = Teller()
+        teller = Teller(end=end)
         async for view in runs.follow(project, run_id):
             for line in teller.news(view):
                 note(line)

@@ -15,6 +15,7 @@ from core.foundation.errors import ExitCode, UsageError
 from tui.cli.common import Place, json_option, note, place_options, print_json, say, say_text
 
 if TYPE_CHECKING:
+    from core.evolution.run_view import RoundView
     from core.evolution.runs import RunSpec
     from core.models.interface import ModelEntry
 
@@ -104,6 +105,7 @@ def _common(place: Place, work: dict[str, Any], sessions: int) -> dict[str, Any]
 
 def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
     from core.evolution import runs
+    from core.evolution.specs import run_paths
     from tui.cli.progress import follow
     from tui.cli.runs import run_facts
 
@@ -112,13 +114,14 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         if as_json:
             print_json({"run_id": run_id})
         else:
-            say(f"Started {run_id}. Follow it: exuvia runs show {run_id}")
+            say(f"Started {run_id}. Follow it: exuvia runs show {run_id} --follow")
         return int(ExitCode.DONE)
     note(f"Started {run_id}. Ctrl-C leaves it running.")
     try:
-        view = follow(place.project, run_id)
+        view = follow(place.project, run_id, end=as_json)
     except KeyboardInterrupt:
-        note(f"Run {run_id} goes on. Follow it: exuvia runs show {run_id}   Stop it: exuvia runs stop {run_id}")
+        note(f"Run {run_id} goes on.")
+        note(f"Follow it: exuvia runs show {run_id} --follow   Stop it: exuvia runs stop {run_id}")
         raise
     if as_json:
         print_json(run_facts(place.project, view))
@@ -127,11 +130,20 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         result = view.result or {}
         if result.get("version") is not None and result.get("score") is not None:
             say(f"{result['agent_id']} v{result['version']}: {result['score']:g}")
+        if view.kind == "try" and view.rounds and view.rounds[-1].decision is not None:
+            say(_came_of_edit(view.rounds[-1], run_paths(place.project, run_id).candidate(view.rounds[-1].version)))
         say(f"More: exuvia runs show {run_id}")
         if view.approval_id and view.state == "blocked":
             say(f"Decide: exuvia approvals show {view.approval_id}")
             say(f"        exuvia approvals approve {view.approval_id} --resume")
     return runs.exit_of(view)
+
+
+def _came_of_edit(tried: RoundView, kept: Path) -> str:
+    scores = " against ".join("-" if score is None else f"{score:g}" for score in (tried.score, tried.reference_score))
+    if tried.decision == "accepted":
+        return f"Your edit is accepted as v{tried.version}: {scores}."
+    return f"Your edit is {tried.decision}: {scores}. What was there before is back; the edit: {kept / 'diff.patch'}"
 
 
 @click.command(
