@@ -7,9 +7,11 @@ property is the property left out; keys the schema does not name are kept for th
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
+
+from core.foundation import strict_json
+from core.foundation.visible import well_formed
 
 
 class ArgumentsError(ValueError):
@@ -19,23 +21,23 @@ class ArgumentsError(ValueError):
 def read_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, or raise ArgumentsError."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
+        value = strict_json.parse(text, unique=True) if text.strip() else {}
+    except ValueError as error:
         raise ArgumentsError(f"the arguments are not valid JSON ({error})") from error
     if not isinstance(value, dict):
         raise ArgumentsError(f"the arguments must be a JSON object, not {_kind(value)}")
-    return _object(value, schema, "")
+    return _object(_writable(value), schema, "")
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is out of range")
-    return number
+def _writable(value: Any) -> Any:
+    """Return the value with every text in a form that can be written: an escape may name half a character."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    if isinstance(value, dict):
+        return {well_formed(name): _writable(item) for name, item in value.items()}
+    return value
 
 
 def _object(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> dict[str, Any]:

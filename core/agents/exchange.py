@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncGenerator, Callable
 
+from core.foundation.visible import well_formed
 from core.models.interface import (
     Finished,
     Item,
@@ -22,7 +23,6 @@ from core.traces import records
 from .conversation import Conversation
 from .execution import Execution
 from .live import LiveText
-from .outputs import well_formed
 from .spec import SessionSpec
 
 

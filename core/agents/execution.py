@@ -7,12 +7,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 from core.foundation.errors import ExuviaError
+from core.foundation.visible import well_formed
 from core.models.interface import ToolCall
 
 from .approval import DENIED_BY_POLICY, DENIED_BY_USER, decide, forbidden_by
 from .arguments import ArgumentsError, read_arguments
 from .conversation import INTERRUPTED, Decision
-from .outputs import bounded, redact, well_formed
+from .outputs import bounded, redact
 from .spec import SessionSpec
 from .tool import Tool, ToolContext, ToolResult
 

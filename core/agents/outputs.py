@@ -11,13 +11,6 @@ REDACTED = "[redacted]"
 _SHORTEST_SECRET = 4  # a vault value of three characters would blot out half of any text
 
 
-def well_formed(text: str) -> str:
-    """Join surrogate halves that came apart and replace lone ones, so that text survives any writer unchanged."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def redact(text: str, secrets: Iterable[str]) -> str:
     """Replace every secret value in `text`, the longest first."""
     for secret in sorted(set(secrets), key=len, reverse=True):

@@ -159,7 +159,7 @@ def orders_of(spec: TargetSpec) -> Orders:
     agent = spec.project.agent(spec.agent_id)
     config = read_agent(agent)
     project = read_project(spec.project)
-    if not SESSION_ID.match(spec.session_id):
+    if not SESSION_ID.fullmatch(spec.session_id):
         raise UsageError(f"{spec.session_id!r} is no session id.")
     if not spec.workspace.is_absolute() or not spec.workspace.is_dir():
         raise NotFoundError(f"There is no workspace {spec.workspace}.", hint="Make it first; its path is absolute.")
@@ -221,6 +221,7 @@ def _bring_home(orders: Orders) -> None:
     target = orders.trace_path.parent
     for trace in sorted(made.glob("*.jsonl")) if made.is_dir() else ():
         name = trace.name.removesuffix("_001.jsonl")
-        if trace.is_symlink() or not trace.is_file() or not SESSION_ID.match(name) or (target / trace.name).exists():
+        taken = (target / trace.name).exists()
+        if taken or trace.is_symlink() or not trace.is_file() or not SESSION_ID.fullmatch(name):
             continue
         trace.rename(target / trace.name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from core.foundation.errors import ConflictError, UsageError
-from core.foundation.visible import visible_line
+from core.foundation.visible import visible_line, well_formed
 from core.models.interface import Sender, ToolCall, Usage
 from core.traces import records
 
@@ -23,7 +23,6 @@ from .conversation import STOPPED, Conversation, Turn
 from .exchange import Exchange
 from .execution import Execution
 from .live import LiveText
-from .outputs import well_formed
 from .spec import SessionSpec, TurnOutcome
 from .tool import ToolResult
 

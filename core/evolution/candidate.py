@@ -7,13 +7,13 @@ the state is one of the two, or somebody else touched it, and then nothing is ov
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.evolution.edits import CONFIG, Edit, EditSummary, summarize, unified
+from core.foundation import strict_json
 from core.foundation.errors import ConflictError
 from core.state import atomic, snapshots
 from core.state.config_edit import edited
@@ -126,13 +126,13 @@ def finish_staging(root: Path, version: int, why: Mapping[str, str]) -> Staged:
         "edits": [{**edit.fields(), "why": edit.why} for edit in staged.edits],
     }
     atomic.write_text(root / "diff.patch", staged.diff)
-    atomic.write_text(root / "candidate.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    atomic.write_text(root / "candidate.json", strict_json.dumps(record, indent=1) + "\n")
     return staged
 
 
 def load_staged(root: Path) -> Staged:
     """Return a Candidate that was staged under `root` before."""
-    record = json.loads((root / "candidate.json").read_text(encoding="utf-8"))
+    record = strict_json.parse((root / "candidate.json").read_bytes())
     edits = tuple(EditSummary(**entry) for entry in record["edits"])
     diff = (root / "diff.patch").read_text(encoding="utf-8")
     return Staged(root, record["version"], record["before_hash"], record["after_hash"], edits, diff)

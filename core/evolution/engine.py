@@ -104,6 +104,9 @@ class Engine:
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         told = f"a fault of the engine itself, {type(first).__name__}: {first}"
+        if self.journal.damaged:
+            lines = ", ".join(str(number) for number in self.journal.damaged[:5])
+            told += f"; the journal has lines that cannot be read ({lines}), which may be why"
         self.journal.append(EventName.FAILED, reason=f"{told} (see {self.run.log.name})")
 
     def _end(self, event: EventName, error: ExuviaError, code: ExitCode) -> int:

@@ -18,6 +18,7 @@ from core.evolution.checks import BrokenCheckError, CheckResult, run_checks
 from core.evolution.rubric import Rubric
 from core.foundation.clock import now_s
 from core.foundation.errors import ExuviaError
+from core.foundation.strict_json import is_number
 from core.models.interface import ToolSpec
 from core.state.jsonlines import append_record
 from core.state.paths import CasePaths
@@ -255,7 +256,7 @@ def items_problem(rubric: Rubric, checks: tuple[CheckResult, ...], entries: list
 
     Each item occurs once; its points lie between what its checks gave and that plus what they left to judge.
     """
-    if not all(isinstance(entry, dict) and isinstance(entry.get("item"), int) for entry in entries):
+    if not all(isinstance(entry, dict) and type(entry.get("item")) is int for entry in entries):
         return "Each entry needs an item number, points and a reason."
     numbers = [entry["item"] for entry in entries]
     expected = [item.number for item in rubric.items]
@@ -263,7 +264,7 @@ def items_problem(rubric: Rubric, checks: tuple[CheckResult, ...], entries: list
         return f"Record each of the items {expected} once; you gave {sorted(numbers)}."
     for entry in entries:
         number, points = entry["item"], entry.get("points")
-        if isinstance(points, bool) or not isinstance(points, int | float) or not math.isfinite(points):
+        if not is_number(points):
             return f"Points of item {number} are not a finite number."
         decided = math.fsum(result.points for result in checks if result.check.item == number)
         item = rubric.items[number - 1]

@@ -13,6 +13,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core.evolution.event_shapes import problem
+from core.foundation import strict_json
 from core.foundation.clock import now_ms
 from core.foundation.errors import DamagedError
 from core.state.atomic import append_line
@@ -111,7 +113,10 @@ class Journal:
 
 
 def read_journal(path: Path) -> tuple[list[Event], tuple[int, ...]]:
-    """Return the events of a journal and the numbers of lines that are none (a torn tail, NULs after a crash)."""
+    """Return the events of a journal and the numbers of lines that are none.
+
+    Such are a torn tail, NULs after a crash, and an event that lacks what it should hold (`event_shapes`).
+    """
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -122,11 +127,11 @@ def read_journal(path: Path) -> tuple[list[Event], tuple[int, ...]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = strict_json.parse(line)
+        except ValueError:
             damaged.append(number)
             continue
-        if isinstance(record, dict) and isinstance(record.get("event"), str):
+        if problem(record) is None:
             events.append(record)
         else:
             damaged.append(number)

@@ -6,15 +6,15 @@ file it was (EVOLUTION 3.2 no. 20, 36). The scoreboard is no part of it; it grow
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from core.evolution.builder_freeze_rules import FLOOR_LIMIT
 from core.evolution.builder_state import BuilderState
 from core.evolution.builder_view import pilot_row
 from core.evolution.specs import RunPaths
+from core.foundation import strict_json
 from core.foundation.clock import now_s
 from core.state import atomic
 from core.state.benchmark import case_title
@@ -53,7 +53,7 @@ def write_frozen(
         "pilot": pilot,
         "files": dict(files),
     }
-    atomic.write_text(run.frozen, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    atomic.write_text(run.frozen, strict_json.dumps(record, indent=1) + "\n")
 
 
 def read_freeze(project: ProjectPaths, agent_id: str, benchmark: BenchmarkPaths) -> Freeze:
@@ -62,12 +62,12 @@ def read_freeze(project: ProjectPaths, agent_id: str, benchmark: BenchmarkPaths)
     owner = ""
     for path in sorted(project.runs.glob("*/frozen.json")):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = strict_json.parse(path.read_bytes())
         except (OSError, ValueError):
             continue  # a run being removed, or damaged: `runs show` says so
-        if not isinstance(record, dict) or record.get("agent_id") != agent_id:
+        if not _is_freeze(record) or record["agent_id"] != agent_id:
             continue
-        if record.get("benchmark_id") == benchmark.id and (newest is None or record["time"] >= newest["time"]):
+        if record["benchmark_id"] == benchmark.id and (newest is None or record["time"] >= newest["time"]):
             newest, owner = record, path.parent.name
     if newest is None:
         return Freeze("unfrozen")
@@ -75,6 +75,16 @@ def read_freeze(project: ProjectPaths, agent_id: str, benchmark: BenchmarkPaths)
     changed = tuple(sorted(name for name in {*now, *then} if now.get(name) != then.get(name)))
     return Freeze(
         "void" if changed else "frozen", owner, newest["approval_id"], newest["pilot"], newest["time"], changed
+    )
+
+
+def _is_freeze(record: object) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a frozen.json says what is frozen; any other is damaged and freezes nothing."""
+    return (
+        isinstance(record, dict)
+        and all(isinstance(record.get(name), str) for name in ("agent_id", "benchmark_id", "approval_id", "time"))
+        and type(record.get("pilot")) is int
+        and isinstance(record.get("files"), dict)
     )
 
 

@@ -7,12 +7,12 @@ answer malformed, and the same Evaluator is asked again. Invalid is never zero.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from core.foundation.clock import SESSION_ID
+from core.foundation.strict_json import is_number
 from core.models.interface import ModelRef, ThinkingLevel
 from core.state.yaml12 import YamlError, load
 
@@ -108,22 +108,18 @@ class Malformed:
 Answer = Scored | Failed | Malformed
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _success(document: Mapping[str, Any]) -> Answer:
     level, score, cost = document["thinking_level"], document["score"], document["cost"]
     duration, session = document["duration_ms"], document["session_id"]
     if level not in THINKING_LEVELS:
         return Malformed("thinking_level is none of " + ", ".join(THINKING_LEVELS))
-    if not _is_number(score) or not 0 <= score <= 100:
+    if not is_number(score) or not 0 <= score <= 100:
         return Malformed("score is not a finite number from 0 to 100")
-    if cost is not None and (not _is_number(cost) or cost < 0):
+    if cost is not None and (not is_number(cost) or cost < 0):
         return Malformed("cost is neither null nor a finite number from 0 up")
     if isinstance(duration, bool) or not isinstance(duration, int) or duration < 0:
         return Malformed("duration_ms is not a whole number from 0 up")
-    if not isinstance(session, str) or not SESSION_ID.match(session):
+    if not isinstance(session, str) or not SESSION_ID.fullmatch(session):
         return Malformed("session_id is not a session id")
     # -0.0 is in range and equals zero; written back it must not look like another number.
     return Scored(level, float(score) + 0.0, None if cost is None else float(cost), duration, session)

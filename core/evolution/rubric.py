@@ -79,7 +79,7 @@ def _check(entry: Any, position: int, problems: list[str]) -> Check | None:
         problems.append(f"{where} needs exactly the keys {', '.join(sorted(_CHECK_KEYS))}")
         return None
     identifier, item, points = entry["id"], entry["item"], entry["points"]
-    if not isinstance(identifier, str) or not _CHECK_ID.match(identifier):
+    if not isinstance(identifier, str) or not _CHECK_ID.fullmatch(identifier):
         problems.append(f"{where} has no usable id")
         return None
     if isinstance(item, bool) or not isinstance(item, int):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -31,6 +30,7 @@ from core.evolution.specs import (
     read_spec,
     run_paths,
 )
+from core.foundation import strict_json
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.state import atomic
 from core.state.locks import held
@@ -71,7 +71,7 @@ def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, af
         if run.root.exists():
             raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
         run.root.mkdir(parents=True)
-        atomic.write_text(run.spec, json.dumps(spec.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n")
+        atomic.write_text(run.spec, strict_json.dumps(spec.model_dump(mode="json"), indent=1) + "\n")
         _launch(run)
     return run.id
 
@@ -128,7 +128,7 @@ def list_runs(project: ProjectPaths) -> tuple[RunView, ...]:
     for name in names:
         try:
             found.append(read_run(project, name))
-        except (UsageError, DamagedError):
+        except (UsageError, DamagedError, OSError):
             continue  # not a run of ours; `runs show` says what is wrong with it
     return tuple(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +9,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
+from core.foundation import strict_json
 from core.foundation.clock import IDENTIFIER
 from core.foundation.errors import DamagedError, UsageError
+from core.foundation.visible import well_formed
 from core.models.interface import ModelRef
+from core.models.rehearsal.options import RehearsalOptions
 from core.state.paths import AgentPaths, BenchmarkPaths, ProjectPaths
 
 Kind = Literal["build", "optimize", "try", "evaluate"]
-Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Score = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
+Whole = Annotated[int, Field(strict=True)]  # a boolean is no number
+Flag = Annotated[bool, Field(strict=True)]  # and a number is no boolean
+Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Text = Annotated[str, AfterValidator(well_formed)]  # an argument of the command line may hold bytes that are no text
 REHEARSAL = ("rehearsal", "rehearsal-1")
 
 
@@ -27,8 +33,8 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    provider: str = REHEARSAL[0]
-    model_id: str = REHEARSAL[1]
+    provider: Text = REHEARSAL[0]
+    model_id: Text = REHEARSAL[1]
 
     @property
     def ref(self) -> ModelRef:
@@ -44,10 +50,10 @@ class RunBudgets(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    wall_s: Annotated[float | None, Field(gt=0)] = None
-    tokens: Annotated[int | None, Field(gt=0)] = None
-    cost_usd: Annotated[float | None, Field(gt=0)] = None
-    role_turns: Annotated[int, Field(gt=0)] = 600  # requests of the Builder or Optimizer Session
+    wall_s: Seconds | None = None
+    tokens: Annotated[Whole, Field(gt=0)] | None = None
+    cost_usd: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
+    role_turns: Annotated[Whole, Field(gt=0)] = 600  # requests of the Builder or Optimizer Session
 
     @property
     def any(self) -> bool:
@@ -61,11 +67,17 @@ class _Spec(BaseModel):
     agent_id: str
     benchmark_id: str
     model: Model = Model()
-    seed: int = 7
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 2
-    allow_unisolated: bool = False
+    seed: Whole = 7
+    concurrency: Annotated[Whole, Field(ge=1, le=64)] = 2
+    allow_unisolated: Flag = False
     rehearsal: Mapping[str, Any] = Field(default_factory=dict)  # RehearsalOptions as JSON
     budgets: RunBudgets = RunBudgets()
+
+    @field_validator("rehearsal")
+    @classmethod
+    def _known_options(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        RehearsalOptions.from_json(options)  # said before a run starts, and not by an engine that nobody hears
+        return options
 
 
 class OptimizeSpec(_Spec):
@@ -73,8 +85,8 @@ class OptimizeSpec(_Spec):
 
     kind: Literal["optimize"] = "optimize"
     target_score: Score = 90.0
-    runs: Annotated[int, Field(ge=1, le=20)] = 2
-    rounds: Annotated[int, Field(ge=1, le=100)] = 5
+    runs: Annotated[Whole, Field(ge=1, le=20)] = 2
+    rounds: Annotated[Whole, Field(ge=1, le=100)] = 5
 
 
 class BuildSpec(_Spec):
@@ -85,11 +97,11 @@ class BuildSpec(_Spec):
     """
 
     kind: Literal["build"] = "build"
-    requirement: str | None = None
-    capability: Annotated[str, Field(min_length=1)]
+    requirement: Text | None = None
+    capability: Annotated[Text, Field(min_length=1)]
     baseline_score: Score = 45.0
-    pilots: Annotated[int, Field(ge=1, le=100)] = 4
-    cases: Annotated[int | None, Field(ge=1)] = None
+    pilots: Annotated[Whole, Field(ge=1, le=100)] = 4
+    cases: Annotated[Whole, Field(ge=1)] | None = None
     library: str | None = None  # directory of Case material; the built-in one by default
     approve: Literal["ask", "auto"] = "ask"
     detached_ask: Literal["wait", "exit"] = "wait"
@@ -100,17 +112,17 @@ class TrySpec(_Spec):
     """Measure the operator's own edit of the agent's state as a Candidate; keep it or roll it back."""
 
     kind: Literal["try"] = "try"
-    runs: Annotated[int, Field(ge=1, le=20)] = 2
-    hypothesis: str = "The operator's edit improves the agent."
+    runs: Annotated[Whole, Field(ge=1, le=20)] = 2
+    hypothesis: Text = "The operator's edit improves the agent."
 
 
 class EvaluateSpec(_Spec):
     """Measure the agent as it is. `append` puts the result on the scoreboard; else it is evidence of the run only."""
 
     kind: Literal["evaluate"] = "evaluate"
-    runs: Annotated[int, Field(ge=1, le=20)] = 1
-    append: bool = True
-    summary: str = "Evaluation asked for by the operator."
+    runs: Annotated[Whole, Field(ge=1, le=20)] = 1
+    append: Flag = True
+    summary: Text = "Evaluation asked for by the operator."
 
 
 RunSpec = BuildSpec | OptimizeSpec | TrySpec | EvaluateSpec
@@ -206,7 +218,7 @@ def new_run_id(kind: Kind) -> str:
 def read_spec(run: RunPaths) -> RunSpec:
     """Return the spec that a run was started with. Raises DamagedError where it cannot be read."""
     try:
-        return parse_spec(json.loads(run.spec.read_text(encoding="utf-8")))
+        return parse_spec(strict_json.parse(run.spec.read_bytes()))
     except (OSError, ValueError, UsageError) as error:
         raise DamagedError(f"The spec of run {run.id} cannot be read: {error}", hint="Start a new run.") from error
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.foundation.strict_json import is_number
 from core.state.evaluation import mean_score
 
 Decision = Literal["accepted", "rejected", "unevaluable"]
@@ -22,7 +23,7 @@ def _finite(values: Iterable[float]) -> list[float]:
     if not listed:
         raise ValueError("no scores: an empty matrix has no mean")
     for value in listed:
-        if isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= 100:
+        if not is_number(value) or not 0 <= value <= 100:
             raise ValueError(f"{value!r} is no score")
     return listed
 

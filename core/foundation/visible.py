@@ -41,6 +41,13 @@ def visible_line(text: str) -> str:
     return _UNSAFE_LINE.sub(_stand_in, text)
 
 
+def well_formed(text: str) -> str:
+    """Join surrogate halves that came apart and replace lone ones, so that text survives any writer unchanged."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def decode(raw: bytes) -> str:
     """Decode bytes a child or a file gave as UTF-8, replacing what is not (FAULTS: encoding assumptions)."""
     return raw.decode("utf-8", errors="replace")

@@ -143,7 +143,7 @@ def _judge(name: str, description: str, directory: str | None, lines: list[str],
     at = _line_of(lines, "name")
     if not name:
         found.append(Diagnostic("error", at, 1, "has no name"))
-    elif not NAME.match(name) or len(name) > NAME_LIMIT:
+    elif not NAME.fullmatch(name) or len(name) > NAME_LIMIT:
         found.append(
             Diagnostic("error", at, 1, f"name is not lower-case words joined by '-' of at most {NAME_LIMIT} characters")
         )

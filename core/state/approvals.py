@@ -6,7 +6,6 @@ never replaced, so a console and a command that answer at the same moment cannot
 
 from __future__ import annotations
 
-import json
 import secrets
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from core.foundation import strict_json
 from core.foundation.clock import IDENTIFIER, now_s
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.foundation.visible import visible_line
@@ -155,14 +155,13 @@ def _answer(project: ProjectPaths, approval_id: str) -> Path:
 
 
 def _encode(model: BaseModel) -> bytes:
-    text = json.dumps(model.model_dump(mode="python"), ensure_ascii=False, allow_nan=False, indent=1)
-    return text.encode("utf-8") + b"\n"
+    return strict_json.dumps(model.model_dump(mode="python"), indent=1).encode("utf-8") + b"\n"
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind:
     try:
-        return kind.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except (ValidationError, ValueError) as error:
+        return kind.model_validate(strict_json.parse(path.read_bytes()))
+    except (ValidationError, ValueError, IsADirectoryError) as error:
         raise DamagedError(
             f"{visible_line(str(path))} is not a readable {kind.__name__}: {visible_line(str(error))[:200]}",
             hint="move the file away; the run that asked can ask again",

@@ -14,7 +14,7 @@ import secrets
 from pathlib import Path
 
 from core.foundation.errors import ConflictError, ExuviaError
-from core.foundation.visible import visible_line
+from core.foundation.visible import visible_line, well_formed
 
 LEFTOVER = re.compile(r"^\.tmp-[0-9a-f]{8}$")
 """Name of a temporary file of ours (the form snapshots use too, EVOLUTION 2.7 no. 69); a kill may leave one."""
@@ -52,8 +52,12 @@ def file_system_of(path: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Write `text` as UTF-8, newlines as given; see `write_bytes`."""
-    write_bytes(path, text.encode("utf-8"), mode=mode)
+    """Write `text` as UTF-8, newlines as given; see `write_bytes`.
+
+    What has no UTF-8 (a byte of a file name, half a character) is written as a replacement character: no name that
+    somebody gave a file may cost the text that mentions it.
+    """
+    write_bytes(path, well_formed(text).encode("utf-8"), mode=mode)
 
 
 def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:

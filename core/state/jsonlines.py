@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.foundation import strict_json
 from core.state.atomic import append_line
 
 
@@ -48,7 +48,7 @@ class Lines:
 
 def append_record(path: Path, record: Mapping[str, Any], *, fsync: bool = True) -> None:
     """Append one record, making the directory where missing. Raises ValueError on a number that is not finite."""
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    text = strict_json.dumps(record)
     path.parent.mkdir(parents=True, exist_ok=True)
     append_line(path, text, fsync=fsync)
 
@@ -79,13 +79,9 @@ def _parse(raw: bytes) -> dict[str, Any] | str:
     if not raw.strip(b" \t\r"):
         return ""
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        value = strict_json.parse(raw)
     except UnicodeDecodeError:
         return "not UTF-8"
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return f"not JSON: {error}"
     return value if isinstance(value, dict) else "not a JSON object"
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")

@@ -37,7 +37,7 @@ def check_id(kind: str, value: str) -> str:
     names of the shared format and may hold other characters, but never lead out of their directory.
     """
     if kind in {"project", "agent"}:
-        if not IDENTIFIER.match(value) or value.endswith("\n"):
+        if not IDENTIFIER.fullmatch(value):
             raise UsageError(
                 f"{value!r} is not a valid {kind} id.", hint="Use letters, digits, '_' and '-', at least one of them."
             )
@@ -250,7 +250,7 @@ class ProjectPaths:
         return tuple(
             name
             for name in _directories(self.agents)
-            if IDENTIFIER.match(name) and AgentPaths(self.agents / name).config.is_file()
+            if IDENTIFIER.fullmatch(name) and AgentPaths(self.agents / name).config.is_file()
         )
 
     @property
@@ -296,4 +296,4 @@ class HomePaths:
 
     def project_ids(self) -> tuple[str, ...]:
         """Return the Projects, sorted: directories with a valid id; files and dot-directories are none (no. 3)."""
-        return tuple(name for name in _directories(self.root) if IDENTIFIER.match(name))
+        return tuple(name for name in _directories(self.root) if IDENTIFIER.fullmatch(name))

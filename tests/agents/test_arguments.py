@@ -69,7 +69,18 @@ def test_nothing_but_an_arguments_error_comes_out(text: str) -> None:
         assert "name" in read_arguments(text, SCHEMA)
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "1" + "0" * 350, "9" * 5000])
 def test_a_number_is_finite(number: str) -> None:
     with pytest.raises(ArgumentsError):
         read_arguments(f'{{"name": "x", "rate": {number}}}', SCHEMA)
+
+
+def test_a_key_that_is_there_twice_is_told() -> None:
+    with pytest.raises(ArgumentsError, match="'rate' is there twice"):
+        read_arguments('{"name": "x", "rate": 1, "rate": 100}', SCHEMA)
+
+
+def test_half_a_character_does_not_get_further() -> None:
+    read = read_arguments('{"name": "a\\ud800b", "items": [{"points": 1, "\\udfff": "\\ud83d\\ude00"}]}', SCHEMA)
+    assert read == {"name": "a\ufffdb", "items": [{"points": 1, "\ufffd": "\U0001f600"}]}
+    json.dumps(read, ensure_ascii=False).encode("utf-8")

@@ -49,11 +49,23 @@ def test_a_failure_is_read_with_unknown_runtime() -> None:
     assert answer == Failed("version_changed")
 
 
+HUGE = "1" + "0" * 350  # whole, and more than any float holds
+
+
 @pytest.mark.parametrize(
-    "score", [".nan", ".inf", "-.inf", "1e400", "NaN", "101", "-1", "true", "yes", "'50'", "null", "[50]"]
+    "score",
+    [".nan", ".inf", "-.inf", "1e400", "NaN", "101", "-1", "true", "yes", "'50'", "null", "[50]", HUGE, f"-{HUGE}"],
+    ids=lambda score: score[:12],
 )
 def test_what_is_no_score_is_malformed_and_never_zero(score: str) -> None:
     assert isinstance(read_answer(document(score=score), REQUEST), Malformed)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("cost", "1" + "0" * 350), ("session_id", '"a\\n"')], ids=("cost", "session")
+)
+def test_what_only_looks_like_a_cost_or_a_session_is_malformed(key: str, value: str) -> None:
+    assert isinstance(read_answer(document(**{key: value}), REQUEST), Malformed)
 
 
 def test_minus_zero_is_zero() -> None:

@@ -228,3 +228,8 @@ while True:
     numbers = [json.loads(line)["n"] for line in (tmp_path / "log").read_text().splitlines() if line.endswith("}")]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] in (seen, seen - 1)
+
+
+def test_a_file_name_that_is_no_text_does_not_cost_the_text_that_mentions_it(tmp_path: Path) -> None:
+    atomic.write_text(tmp_path / "note", "caf\udce9 \ud800 \u4f60")
+    assert (tmp_path / "note").read_text(encoding="utf-8") == "caf\ufffd \ufffd \u4f60"

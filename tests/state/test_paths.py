@@ -45,7 +45,7 @@ def test_listings_take_directories_only_and_create_nothing(tmp_path: Path) -> No
     home = tmp_path / "home"
     assert HomePaths(home).project_ids() == ()
     assert not home.exists()
-    for name in ("alpha", "beta", ".hidden", "no good"):
+    for name in ("alpha", "beta", ".hidden", "no good", "gamma\n"):
         (home / name).mkdir(parents=True)
     (home / "web.db").touch()
     (home / "linked").symlink_to(home / "alpha")
@@ -56,9 +56,10 @@ def test_an_agent_is_a_directory_with_a_config(tmp_path: Path) -> None:
     project = HomePaths(tmp_path).project("p")
     (project.agents / "half" / "agent_state").mkdir(parents=True)
     (project.agents / ".import-0123456789ab" / "agent_state").mkdir(parents=True)
+    for name in ("whole", "whole\n"):
+        (project.agents / name / "agent_state").mkdir(parents=True)
+        (project.agents / name / "agent_state" / "system_config.yaml").touch()
     whole = project.agent("whole")
-    whole.state.mkdir(parents=True)
-    whole.config.touch()
     assert project.agent_ids() == ("whole",)
     assert whole.project == project
 

@@ -29,6 +29,8 @@ def test_damaged_lines_are_gaps_with_byte_ranges_and_the_rest_is_read(tmp_path: 
         b"\n",
         b"[1]\n",
         b'{"n": NaN}\n',
+        b'{"n": 1e400}\n',
+        b'{"n": 1' + b"0" * 350 + b"}\n",
         b'{"n": "\xff"}\n',
         b"[" * 100_000 + b"\n",
         b'{"n": 9}\n',
@@ -38,14 +40,26 @@ def test_damaged_lines_are_gaps_with_byte_ranges_and_the_rest_is_read(tmp_path: 
     found = jsonlines.read_lines(log)
     assert [record["n"] for record in found.records] == [1, 9]
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces) + 1)]
-    assert [(gap.start, gap.end) for gap in found.gaps] == [(starts[i], starts[i + 1]) for i in (1, 2, 4, 5, 6, 7)]
-    assert (found.end, found.torn) == (starts[9], 8)
+    assert [(gap.start, gap.end) for gap in found.gaps] == [
+        (starts[i], starts[i + 1]) for i in (1, 2, 4, 5, 6, 7, 8, 9)
+    ]
+    assert (found.end, found.torn) == (starts[11], 8)
     with log.open("ab") as file:
         file.write(b"}\n")
     more = jsonlines.read_lines(log, start=found.end)
     assert more.records == ({"n": 10},)
-    assert more.lines[0].start == starts[9]
+    assert more.lines[0].start == starts[11]
     assert jsonlines.read_lines(tmp_path / "none").records == ()
+
+
+def test_a_text_with_half_a_character_is_written_and_read_back(tmp_path: Path) -> None:
+    jsonlines.append_record(tmp_path / "log", {"name": "caf\udce9.txt", "half": "\ud800", "other": "\u00e9"})
+    jsonlines.append_record(tmp_path / "log", {"other": "\u00e9"})
+    assert jsonlines.read_lines(tmp_path / "log").records == (
+        {"name": "caf\udce9.txt", "half": "\ud800", "other": "\u00e9"},
+        {"other": "\u00e9"},
+    )
+    assert "\u00e9".encode() in (tmp_path / "log").read_bytes()
 
 
 def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path) -> None:

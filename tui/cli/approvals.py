@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from core.foundation.strict_json import is_number
 from core.state import approvals as desk
 from core.state.approvals import Approval, Decision
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
@@ -72,17 +73,17 @@ def describe(approval: Approval, decision: Decision | None) -> list[str]:
         "Pilots (predicted / observed):",
     ]
     lines += [
-        f"  {pilot['i']}: {_number(pilot.get('predicted'))} / {_number(pilot.get('observed', pilot.get('score')))}"
+        f"  {pilot.get('i')}: {_number(pilot.get('predicted'))} / {_number(pilot.get('observed', pilot.get('score')))}"
         + ("   <- would be frozen" if pilot.get("i") == body.get("selected_pilot") else "")
-        for pilot in body.get("pilots", [])
+        for pilot in _records(body, "pilots")
     ]
     lines += ["", "Cases:"]
-    floors = body.get("floor", {})
+    floors = body["floor"] if isinstance(body.get("floor"), dict) else {}
     lines += [
-        f"  {case['case_id']}  floor {_number(floors.get(case['case_id']))}  {case.get('title', '')}"
-        for case in body.get("cases", [])
+        f"  {case.get('case_id')}  floor {_number(floors.get(str(case.get('case_id'))))}  {case.get('title', '')}"
+        for case in _records(body, "cases")
     ]
-    findings = body.get("findings", [])
+    findings = _records(body, "findings")
     lines += ["", f"Findings: {len(findings) or 'none'}"]
     lines += [
         f"  {found.get('case_id')}: {found.get('kind')}: {found.get('text')}"
@@ -94,8 +95,14 @@ def describe(approval: Approval, decision: Decision | None) -> list[str]:
     return lines
 
 
+def _records(body: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the mappings in a list of the body; another program may have written something else there."""
+    listed = body.get(name)
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+
+
 def _number(value: object) -> str:
-    return "-" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
+    return "-" if value is None else f"{value:g}" if is_number(value) else str(value)
 
 
 def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, *, resume: bool, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from core.foundation.visible import decode
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     from tui.cli.progress import Teller
     from tui.cli.progress import follow as tell
 
+    paths = run_paths(place.project, run_id)
     view = tell(place.project, run_id) if follow else engine.read_run(place.project, run_id)
     if as_json:
         print_json(run_facts(place.project, view))
@@ -131,13 +133,14 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
         for line in Teller().news(view):
             say(line)
     unknown = f", {view.spent.unknown_requests} requests of unknown cost" if view.spent.unknown_requests else ""
+    if view.damaged_lines:
+        say(f"Note: {view.damaged_lines} lines of its journal cannot be read and are not counted: {paths.journal}")
     say(f"spent: {view.spent.tokens:,} tokens, at least ${view.spent.usd:.4f}{unknown}")
     if view.approval_id and view.state in {"blocked", "waiting"}:
         say(f"Waits for you: exuvia approvals show {view.approval_id}")
-    report = run_paths(place.project, run_id).report
-    if report.exists():
+    if paths.report.exists():
         say("")
-        say_text(report.read_text(encoding="utf-8"))
+        say_text(decode(paths.report.read_bytes()))
     return engine.exit_of(view) if follow else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from core.foundation.errors import UsageError
+from core.foundation.strict_json import is_number
 
 Fault = Literal["fenced", "narration", "crash_before_launch", "crash_after_target", "slow", "http_429"]
 FAULTS: tuple[str, ...] = get_args(Fault)
@@ -39,10 +40,23 @@ class RehearsalOptions:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> RehearsalOptions:
-        """Return the options that `as_json` wrote; what is missing takes its default."""
+        """Return the options that `as_json` wrote; what is missing takes its default. Raises UsageError."""
+        seed, clumsy = document.get("seed", DEFAULT_SEED), document.get("clumsy", False)
+        faults, slow_s = document.get("faults", {}), document.get("slow_s", 2.0)
+        if (
+            isinstance(seed, bool)
+            or not isinstance(seed, int)
+            or not isinstance(clumsy, bool)
+            or not isinstance(faults, Mapping)
+            or not all(is_number(number) for number in (slow_s, *faults.values()))
+        ):
+            raise UsageError(
+                "The options of the rehearsal model are not usable.",
+                hint="seed is a whole number, clumsy a boolean, slow_s and each rate in faults a finite number.",
+            )
         return cls(
-            seed=int(document.get("seed", DEFAULT_SEED)),
-            clumsy=bool(document.get("clumsy", False)),
-            faults={str(name): float(rate) for name, rate in dict(document.get("faults", {})).items()},
-            slow_s=float(document.get("slow_s", 2.0)),
+            seed=seed,
+            clumsy=clumsy,
+            faults={str(name): float(rate) for name, rate in faults.items()},
+            slow_s=float(slow_s),
         )
