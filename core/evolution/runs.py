@@ -32,6 +32,7 @@ from core.evolution.specs import (
 )
 from core.foundation import strict_json
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
+from core.foundation.visible import decode
 from core.state import atomic
 from core.state.locks import held
 from core.state.paths import AgentPaths, ProjectPaths, check_id
@@ -56,6 +57,7 @@ __all__ = [
 STOP_GRACE_S = 8.0
 LEAVING_S = 15.0  # an engine that has journalled its end cleans up and leaves within this
 _FOLLOW_S = 0.2
+_LOG_TAIL = 4096  # bytes of the engine's log that are looked at for its last words
 
 
 def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, after: str | None = None) -> str:
@@ -143,7 +145,19 @@ def read_run(project: ProjectPaths, run_id: str) -> RunView:
     spec = read_spec(run).model_dump(mode="json")
     events, damaged = read_journal(run.journal)
     view = fold_view(run.id, spec, events, alive=is_alive(run))
+    if view.state == "dead" and not view.reason:
+        view = replace(view, reason=_last_words(run))
     return replace(view, damaged_lines=len(damaged))
+
+
+def _last_words(run: RunPaths) -> str:
+    """Return why a dead engine may have ended, as far as its log tells, and the way out."""
+    try:
+        lines = decode(run.log.read_bytes()[-_LOG_TAIL:]).strip().splitlines()
+    except FileNotFoundError:
+        lines = []
+    said = f"its last words: {lines[-1][:200]}" if lines else "without a word"
+    return f"the engine ended on its own, {said} (exuvia runs resume {run.id})"
 
 
 async def follow(project: ProjectPaths, run_id: str) -> AsyncIterator[RunView]:
@@ -219,6 +233,14 @@ def _check(project: ProjectPaths, spec: RunSpec, after: str | None) -> None:
             raise NotFoundError(f"There is no agent {agent.id!r}.", hint="List them: exuvia agent list")
         if not benchmark.root.is_dir():
             raise NotFoundError(f"Agent {agent.id} has no benchmark {benchmark.id!r}.", hint="Build one: exuvia build")
+        from core.evolution.trials import measured_cases  # only what starts a run needs it
+
+        if not measured_cases(benchmark):
+            there = len(benchmark.case_ids())
+            raise UsageError(
+                f"Benchmark {benchmark.id} has no Case to measure" + (f": all {there} are held out." if there else "."),
+                hint="A mean of nothing is no score. Add Cases, or take some off held_out.",
+            )
     _alone(agent, after)
 
 

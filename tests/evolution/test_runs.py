@@ -114,6 +114,8 @@ def test_killed_asked_approved_and_resumed_it_comes_to_its_baseline(tmp_path: Pa
     assert view.pid is not None
     os.kill(view.pid, signal.SIGKILL)
     view = until(project, run_id, lambda v: v.state == "dead")
+    assert "ended on its own" in view.reason
+    assert run_id in view.reason
     runs.resume(project, run_id)
     view = until(project, run_id, lambda v: ended(v) and gone(v))
     assert view.state == "blocked", (view.reason, _log(project, run_id))
