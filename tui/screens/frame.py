@@ -36,7 +36,6 @@ from tui.widgets.prompt import Prompt
 SLIP_S = 0.3
 """A dangerous key this soon after a change of pane may have been meant for the pane before."""
 TWICE_S = 3.0
-FLASH_S = 12.0
 
 
 class Frame(ConsoleScreen):
@@ -65,7 +64,6 @@ class Frame(ConsoleScreen):
         self._look_at, self._refresh_all = look_at, refresh_all
         self._changed_pane = self._interrupted = 0.0
         self._focus_before: Widget | None = None
-        self._flashed = 0.0
         self._greeting: tuple[str, str, str] | None = None
 
     def compose(self) -> ComposeResult:
@@ -119,9 +117,7 @@ class Frame(ConsoleScreen):
         if self.view.sessions.live:
             sessions.redraw()
         self.query_one(Tail).of(sessions.selected())
-        if self._flashed and monotonic() - self._flashed > FLASH_S:
-            self._flashed = 0.0
-            self.query_one(Prompt).clear()
+        self.query_one(Prompt).age()
 
     def lines(self) -> None:
         """Fill status row, tabs, prompt line and footer."""
@@ -233,7 +229,6 @@ class Frame(ConsoleScreen):
         """Say what happened, on the prompt line."""
         if not self.stands:
             return
-        self._flashed = monotonic()
         self.query_one(Prompt).flash(f" {text}", tone, hint)
 
     def _do_pane_next(self) -> None:

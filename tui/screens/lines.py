@@ -18,8 +18,11 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
     if view.versions.present is not None:
         left.append((f"  v{view.versions.present}", "accent"))
     board = view.board
-    if board.latest is not None:
-        left += [("  score ", "dim"), (f"{board.latest:.2f}", score_tone(board.latest))]
+    if board.curve:
+        of_present = [entry for entry in board.curve if entry[0] == view.versions.present]
+        version, score = (of_present or board.curve)[-1]
+        left += [("  score ", "dim"), (f"{score:.2f}", score_tone(score))]
+        left += [] if of_present else [(f" of v{version}", "dim")]
         if width >= 70:
             left.append((f" {sparkline([score for _, score in board.curve], 8 if width < 100 else 20)}", "accent"))
     right: list[Span] = []

@@ -18,6 +18,7 @@ from tui.widgets.spans import Line, strip_of, width_of
 
 GUARD_S = 0.25
 """Keys right after a question are not an answer to it: they were typed before it could be read."""
+FLASH_S = 12.0
 LONGEST = 500
 
 Answer = Callable[[bool], None]
@@ -33,6 +34,7 @@ class Prompt(Widget, can_focus=False):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self._flash: Line = ()
+        self._flashed = 0.0
         self._resting: Line = ()
         self._question = ""
         self._confirm: Answer | None = None
@@ -55,9 +57,15 @@ class Prompt(Widget, can_focus=False):
                 self.refresh()
 
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
-        """Show what happened until the next key or message."""
+        """Show what happened until the next message, or for a while."""
+        self._flashed = monotonic()
         self._flash = ((text, tone), *((("  " + hint, "dim"),) if hint else ()))
         self.refresh()
+
+    def age(self) -> None:
+        """Take a flash away that was there long enough to be read."""
+        if monotonic() - self._flashed > FLASH_S:
+            self.clear()
 
     def clear(self) -> None:
         """Take the last flash away."""

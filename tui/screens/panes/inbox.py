@@ -119,7 +119,11 @@ def _freeze_rows(freeze: FreezeView, width: int) -> list[Row]:
         f"asked {local(freeze.created)} by {freeze.run_id}; {freeze.files} files, config {_hash(freeze.config_sha256)}"
     )
     rows.append(_text("asked", ((asked, "dim"),)))
-    wanted = "" if freeze.wanted is None else f" (a baseline of at most {freeze.wanted:g} is wanted)"
+    wanted = (
+        ""
+        if freeze.wanted is None
+        else f" (at most {freeze.wanted:g} is wanted; predicted and observed: the Cases it changed)"
+    )
     rows += [_text("pilots", (("Pilots", "title"), (wanted, "dim")))]
     rows += [_pilot_row(pilot, freeze.wanted, width) for pilot in freeze.pilots]
     name = _name_width(width)

@@ -20,6 +20,10 @@ class SessionsPane(Pane):
     pane_id = "sessions"
     BINDINGS = bindings("sessions")
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._newest = ""
+
     def parts(self) -> ComposeResult:
         yield RowList(height=2, id="sessions-list")
 
@@ -28,7 +32,13 @@ class SessionsPane(Pane):
         live = len(view.live)
         context = f"{live} live of {len(view.runs)} runs" if view.runs else "no run yet"
         self.title(context)
-        self.query_one("#sessions-list", RowList).show(self._rows)
+        rows = self.query_one("#sessions-list", RowList)
+        rows.show(self._rows)
+        newest = view.live[0].run_id if view.live else ""
+        if newest != self._newest:
+            self._newest = newest
+            if not rows.has_focus:  # nobody is choosing here: what began is what there is to see
+                rows.go_to(f"run:{newest}")
 
     def selected(self) -> RunLine | None:
         """Return the run under the cursor, else the live one, else the newest."""

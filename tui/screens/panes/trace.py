@@ -10,6 +10,7 @@ from tui.screens.panes.base import Pane, TraceWanted
 from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Rule
 from tui.widgets.line_list import LineList
+from tui.widgets.prompt import Prompt
 from tui.widgets.spans import Line, fit, plain
 from tui.widgets.wrapped_text import WrappedText
 
@@ -153,6 +154,9 @@ class TracePane(Pane):
             found = trace.next_problem(lines.cursor, 1 if action_id == "problem.next" else -1)
             if found is not None:
                 lines.select(found)
+            else:
+                where = "after" if action_id == "problem.next" else "before"
+                self.screen.query_one(Prompt).flash(f" No record {where} this one failed.")
         elif action_id == "trace.back":
             if self._before:
                 session_id, about = self._before.pop()
