@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 
 from core.state import atomic
+from core.state.fingerprint import irregular
 from core.state.paths import AgentPaths, BenchmarkPaths, CasePaths
 from core.traces.shards import session_shards
 
@@ -18,8 +19,13 @@ _TOKEN = re.compile(rb"exuvia-canary-[0-9a-f]{32}")
 
 
 def ensure(case: CasePaths) -> None:
-    """Put a token at the end of the Case's rubric unless it has one; a Case without a rubric stays as it is."""
+    """Put a token at the end of the Case's rubric unless it has one.
+
+    A Case without a rubric stays as it is, and so does one with a link: what that leads to is not copied into a file.
+    """
     try:
+        if irregular(case.root):
+            return
         raw = case.rubric_readme.read_bytes()
     except OSError:
         return

@@ -48,11 +48,19 @@ def benchmark_hashes(benchmark: BenchmarkPaths, case_ids: Sequence[str]) -> dict
     return {case_id: hashes for case_id, hashes in found.items() if hashes is not None}
 
 
+def oddities(case: CasePaths) -> str | None:
+    """Return what in a Case is neither file nor directory, or None.
+
+    No hash sees what a link leads to, and it may lead to what a Target or a Builder must not read.
+    """
+    odd = irregular(case.root)
+    return f"holds what is no regular file: {', '.join(odd[:3])}" if odd else None
+
+
 def problems(case: CasePaths) -> tuple[str, ...]:
     """Return what makes a Case unusable: links, an empty statement, a rubric that does not total 100."""
-    odd = irregular(case.root)
-    if odd:
-        return (f"holds what is no regular file: {', '.join(odd[:3])}",)
+    if odd := oddities(case):
+        return (odd,)
     found: list[str] = []
     try:
         if not case.statement_readme.read_text(encoding="utf-8").strip():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.agents.session import Session, TurnOutcome
+from core.evolution.case_files import oddities
 from core.evolution.cell_context import MatrixContext, evaluator_session
 from core.evolution.cells import CellRequest, CellResult, KnownCells
 from core.evolution.evaluator_tools import CellBench, PermanentFailureError
@@ -21,7 +22,7 @@ from core.evolution.target_cell import CellTarget
 from core.foundation.clock import new_session_id
 from core.foundation.errors import DamagedError
 from core.state.agents import read_agent
-from core.state.fingerprint import file_hashes, state_hash
+from core.state.fingerprint import counts, file_hashes, irregular, state_hash
 from core.state.paths import CasePaths
 from core.traces.writer import TraceWriter, new_trace_path
 
@@ -65,6 +66,8 @@ async def evaluate_cell(cell: CellRequest, context: MatrixContext, known: KnownC
     """Fill one cell and journal each step. Raises PermanentFailureError where no cell can be filled any more."""
     case = context.benchmark.case(cell.case_id)
     try:
+        if (odd := oddities(case)) is not None:
+            return _failed(cell, context, _Unusable("benchmark_invalid", f"{case.id} {odd}; replace it by a file"))
         rubric = read_rubric(case)
         before = _Before.of(context, case)
     except (RubricError, OSError) as error:
@@ -187,6 +190,10 @@ def _other_state(cell: CellRequest, context: MatrixContext, version: int) -> _Un
         return _Unusable(
             "version_changed", f"agent {agent.id} is at version {version}, the cell asks for {cell.version}"
         )
+    if odd := [name for name in irregular(agent.state) if counts(name)]:
+        # Seen before anything is spent: such a state can be neither hashed whole nor kept in a snapshot.
+        told = f"the state of agent {agent.id} holds what is no regular file: {', '.join(odd[:3])}"
+        return _Unusable("version_changed", told)
     if cell.state_hash is not None and state_hash(agent.state) != cell.state_hash:
         told = f"the state of agent {agent.id} was changed by something else; it is no longer what is measured"
         return _Unusable("version_changed", told)

@@ -13,9 +13,11 @@ from core.agents.isolation.policy import IsolationPolicy
 from core.agents.tool import BackgroundWork, Tool, ToolContext, ToolResult
 from core.agents.tools.commands import ExecCommand, InputCommand, KillCommand, Shell, private_home
 from core.agents.tools.files import READ_FILE, EditFile, Reach, ReadFile, WriteFile
+from core.evolution.case_files import oddities
 from core.evolution.events import EventName, Journal
 from core.evolution.optimizer_view import visible_sessions
 from core.evolution.trials import Trials, measured_cases
+from core.foundation.errors import BlockedError
 from core.models.interface import ToolSpec
 from core.state.paths import AgentPaths, BenchmarkPaths
 from core.traces.listing import session_head
@@ -136,6 +138,8 @@ def publish_statements(benchmark: BenchmarkPaths, target: Path) -> None:
     shutil.rmtree(incoming, ignore_errors=True)
     incoming.mkdir(parents=True)
     for case_id in measured_cases(benchmark):
+        if (odd := oddities(benchmark.case(case_id))) is not None:
+            raise BlockedError(f"{case_id} {odd}.", hint="Replace it by a file, then resume the run.")
         shutil.copytree(benchmark.case(case_id).statement, incoming / case_id, symlinks=True)
     shutil.rmtree(target, ignore_errors=True)
     incoming.rename(target)

@@ -26,8 +26,10 @@ def _escapes(link: Path, root: Path) -> bool:
 def new_workspace(agent: AgentPaths, case: CasePaths) -> Path:
     """Make `<agent>/workspaces/ws-<12 hex>` with a copy of the statement's content and return its real path.
 
-    Raises DamagedError where the statement holds a link: what it points to is not part of the Case.
+    Raises DamagedError where the statement is or holds a link: what it points to is not part of the Case.
     """
+    if case.statement.is_symlink():
+        raise DamagedError(f"The statement of {case.id} is a link.", hint="Replace it by a directory.")
     workspace = agent.workspaces / f"ws-{secrets.token_hex(6)}"
     workspace.mkdir(parents=True)
     real = workspace.resolve()

@@ -51,3 +51,16 @@ async def test_without_a_token_in_sight_nothing_stops(tmp_path: Path) -> None:
     await bench.contract()
     await bench.pilot(50.0, words="one")
     assert bench.blocked == []
+
+
+async def test_what_a_link_leads_to_is_not_copied_into_a_rubric(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path)
+    await bench.contract()
+    bench.write_all()
+    secret = tmp_path / "secret"
+    secret.write_text("api_key = 'k'\n", encoding="utf-8")
+    readme = bench.desk.benchmark.case(CASES[0]).rubric_readme
+    readme.unlink()
+    readme.symlink_to(secret)
+    assert not (await bench.submit())["ok"]
+    assert readme.is_symlink()

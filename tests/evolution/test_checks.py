@@ -104,6 +104,16 @@ def test_a_statement_with_a_link_is_refused(tmp_path: Path) -> None:
         new_workspace(AgentPaths(tmp_path / "agents" / "a"), case)
 
 
+def test_a_statement_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    case = make_case(tmp_path, "true")
+    case.statement.rename(case.root / "elsewhere")
+    case.statement.symlink_to(case.rubric)
+    agent = AgentPaths(tmp_path / "agents" / "a")
+    with pytest.raises(DamagedError, match="is a link"):
+        new_workspace(agent, case)
+    assert not agent.workspaces.exists()
+
+
 def test_a_copy_leaves_special_files_and_escaping_links(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     (workspace / "sub").mkdir(parents=True)
