@@ -167,7 +167,7 @@ def test_an_approval_is_listed_shown_and_decided_once(project: ProjectPaths, fre
     assert approval in call("approvals", "list", "--home", fresh).out
     told = call("approvals", "show", approval, "--home", fresh).out
     assert "1: 40 / 55.5   <- would be frozen" in told
-    assert "CASE-001-a  floor 4  A" in told
+    assert "CASE-001-a  score -  floor 4  A" in told
     assert "leak: shared words (waived: the name of the file)" in told
     facts = call("approvals", "show", approval, "--json", "--home", fresh).document
     assert facts["decision"] is None

@@ -80,7 +80,8 @@ def describe(approval: Approval, decision: Decision | None) -> list[str]:
     lines += ["", "Cases:"]
     floors = body["floor"] if isinstance(body.get("floor"), dict) else {}
     lines += [
-        f"  {case.get('case_id')}  floor {_number(floors.get(str(case.get('case_id'))))}  {case.get('title', '')}"
+        f"  {case.get('case_id')}  {_measured(case)}"
+        f"  floor {_number(floors.get(str(case.get('case_id'))))}  {case.get('title', '')}"
         for case in _records(body, "cases")
     ]
     findings = _records(body, "findings")
@@ -99,6 +100,10 @@ def _records(body: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the mappings in a list of the body; another program may have written something else there."""
     listed = body.get(name)
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+
+
+def _measured(case: dict[str, Any]) -> str:
+    return "held out" if case.get("held_out") is True else f"score {_number(case.get('score'))}"
 
 
 def _number(value: object) -> str:
@@ -120,7 +125,7 @@ def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, 
         return
     say(f"{approval_id}: {decision.verdict} by {decision.signature}")
     if resumed:
-        say(f"Resumed run {approval.run_id}. Follow it: exuvia runs show {approval.run_id}")
+        say(f"Resumed run {approval.run_id}. Follow it: exuvia runs show {approval.run_id} --follow")
     elif read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
         say(f"The run waits: exuvia runs resume {approval.run_id}")
 
