@@ -16,6 +16,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing into $(VENV); a minute or two."
 	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e .
 	@touch $@
 
