@@ -98,6 +98,7 @@ def wrap(line: Line, width: int, indent: int = 0) -> list[Line]:
     """Return a line broken at spaces into lines of at most `width` cells; later ones are indented."""
     if width < 4 or sum(width_of(text) for text, _ in line) <= width:
         return [line]
+    indent = min(indent, width - 2)  # the widest character has room behind it
     done: list[Line] = []
     now: list[Span] = []
     room = width
