@@ -247,7 +247,9 @@ def _check(project: ProjectPaths, spec: RunSpec, after: str | None) -> None:
 def _alone(agent: AgentPaths, but: str | None) -> None:
     """Raise ConflictError where a run other than `but` works on the agent."""
     if (holder := live_run(agent)) not in {None, but}:
-        raise ConflictError(f"Run {holder} is working on agent {agent.id}.", hint="Wait for it, or stop it first.")
+        raise ConflictError(
+            f"Run {holder} is working on agent {agent.id}.", hint=f"Wait for it, or stop it: exuvia runs stop {holder}"
+        )
 
 
 def _starting(project: ProjectPaths) -> AbstractContextManager[None]:
