@@ -20,7 +20,10 @@ COPY_LIMIT = 256 << 20  # bytes of a workspace that a check may see
 
 def _escapes(link: Path, root: Path) -> bool:
     target = link.readlink()
-    return target.is_absolute() or not (link.parent / target).resolve().is_relative_to(root)
+    try:
+        return target.is_absolute() or not (link.parent / target).resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # links in a circle, or a name no system takes: they lead nowhere
+        return True
 
 
 def new_workspace(agent: AgentPaths, case: CasePaths) -> Path:
@@ -57,12 +60,21 @@ def copy_for_checks(workspace: Path, target: Path) -> tuple[str, ...]:
     """Copy what a Target left into `target`; return the relative paths left out.
 
     Links that lead out of the workspace and special files stay behind: a check must judge the Target's own
-    work, never a file the Target merely pointed at. Raises DamagedError above COPY_LIMIT, and where
-    there is no workspace: work that is gone is not work without worth.
+    work, never a file the Target merely pointed at. Raises DamagedError above COPY_LIMIT, for what no copy can be
+    made of, and where there is no workspace: work that is gone is not work without worth.
     """
     root = workspace.resolve()
     if not root.is_dir():
         raise DamagedError(f"The workspace {root.name} is gone.", hint="Without it there is nothing to score.")
+    try:
+        return _copied(root, target)
+    except OSError as error:
+        raise DamagedError(
+            f"The workspace {root.name} can't be copied: {error.strerror or error}.", hint="Look at what is in it."
+        ) from error
+
+
+def _copied(root: Path, target: Path) -> tuple[str, ...]:
     left_out: list[str] = []
     size = 0
     target.mkdir(parents=True)

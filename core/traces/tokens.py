@@ -64,6 +64,7 @@ def session_tokens(records: Iterable[TraceRecord]) -> Tokens | None:
     return last
 
 
+_MOST = 2**53  # what every JSON reader holds exactly; no float overflows on it when it is priced
 _NAMES = ("cache_read", "cache_write", "output")
 
 
@@ -78,11 +79,11 @@ def _total(counts: dict[str, Any], tokens: Tokens) -> int:
 
 
 def _count(value: object) -> int | None:
-    """Return a whole number of tokens; neither a bool, nor a negative or non-finite number is one."""
+    """Return a whole number of tokens; neither a bool, nor a negative, endless or astronomic number is one."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value if value >= 0 else None
-    if isinstance(value, float) and value.is_integer() and value >= 0:
+        return value if 0 <= value <= _MOST else None
+    if isinstance(value, float) and value.is_integer() and 0 <= value <= _MOST:
         return int(value)
     return None

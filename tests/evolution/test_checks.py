@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.evolution import checks
 from core.evolution.checks import BrokenCheckError, null_floor, run_checks
 from core.evolution.rubric import read_rubric
 from core.evolution.workspace import copy_for_checks, new_workspace
@@ -114,6 +115,45 @@ def test_a_statement_that_is_a_link_is_refused(tmp_path: Path) -> None:
     assert not agent.workspaces.exists()
 
 
+def test_work_that_no_copy_can_be_made_of_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    monkeypatch.chdir(workspace)
+    for _ in range(25):
+        Path("x" * 200).mkdir()
+        os.chdir("x" * 200)
+    with pytest.raises(DamagedError, match="can't be copied"):
+        copy_for_checks(workspace, tmp_path / "copy")
+
+
+async def test_names_that_are_no_text_are_work_like_any(tmp_path: Path) -> None:
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    for name in (b"caf\xe9", b"\x1b[2K\n", b"-rf"):
+        Path(os.fsdecode(bytes(workspace) + b"/" + name)).write_text("x", encoding="utf-8")
+    assert await outcomes(make_case(tmp_path, "test $(ls -b | wc -l) = 3"), workspace) == [True]
+
+
+@pytest.mark.parametrize("command", ["trap '' TERM; sleep 9999 & sleep 9999", "kill -9 -1", "kill -9 $PPID"])
+async def test_a_check_that_hangs_or_ends_the_others_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(checks, "CHECK_TIMEOUT_S", 0.3)
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    with pytest.raises(BrokenCheckError, match="c1"):
+        await outcomes(make_case(tmp_path, command, "exit 1"), workspace)
+
+
+@pytest.mark.parametrize(
+    "command", ["(sleep 9999 &) ; exit 1", "echo '0 0'; echo '1 0'; exit 1", "echo '1 0' > /proc/$PPID/fd/1; exit 1"]
+)
+async def test_a_check_speaks_by_its_own_exit_code_alone(tmp_path: Path, command: str) -> None:
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    assert await outcomes(make_case(tmp_path, command, "exit 1"), workspace) == [False, False]
+
+
 def test_a_copy_leaves_special_files_and_escaping_links(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     (workspace / "sub").mkdir(parents=True)
@@ -121,7 +161,9 @@ def test_a_copy_leaves_special_files_and_escaping_links(tmp_path: Path) -> None:
     (workspace / "near").symlink_to("sub/a.txt")
     (workspace / "far").symlink_to("/etc/passwd")
     (workspace / "away").symlink_to("../")
+    (workspace / "round").symlink_to("about")
+    (workspace / "about").symlink_to("round")
     os.mkfifo(workspace / "pipe")
     left_out = copy_for_checks(workspace, tmp_path / "copy")
-    assert sorted(left_out) == ["away", "far", "pipe"]
+    assert sorted(left_out) == ["about", "away", "far", "pipe", "round"]
     assert (tmp_path / "copy" / "near").read_text(encoding="utf-8") == "a"

@@ -18,7 +18,7 @@ from core.traces.cost import Cost, own_cost, roll_up
 from core.traces.digest import digest, last_text, protocol_fields, workspaces_in
 from core.traces.project_sessions import ProjectSessions
 from core.traces.reader import TraceFile
-from core.traces.tokens import Tokens
+from core.traces.tokens import Tokens, read_usage
 from core.traces.tree import Link, SessionNode, build_tree
 from core.traces.writer import TraceWriter
 
@@ -72,6 +72,13 @@ def test_the_price_of_the_other_pair_is_not_used() -> None:
     assert cost == Cost(0.0, sum(part.requests for node in tree.walk() for part in node.usage))
     assert cost.unknown_requests == 15  # 4 + 2 + 3 of the agents, 3 + 3 of the Targets
     assert cost.usd is None
+
+
+@pytest.mark.parametrize("count", [10**400, 2.0**1000, True, -1, math.inf])
+def test_a_count_that_is_none_is_unknown_and_prices_nothing(count: float) -> None:
+    counts = {"cache_read": count, "cache_write": count, "output": count, "total": count}
+    read = read_usage({"request": counts, "session": counts})
+    assert read is None
 
 
 def test_one_million_tokens_cost_what_the_price_says() -> None:

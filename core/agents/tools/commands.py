@@ -62,9 +62,13 @@ class Shell:
         """Start `sh -c command`. Raises RefusedError for too many, IsolationError where it can't be confined."""
         if sum(not entry.ended.done() for entry in self.running.values()) >= COMMAND_LIMIT:
             raise RefusedError(f"Error: {COMMAND_LIMIT} commands run in the background already; kill one first.")
-        cwd = (self.workspace / workdir).resolve() if workdir else self.workspace
-        if not cwd.is_dir() or not self.policy.allows(cwd, write=False):
-            raise RefusedError(f"Error: {workdir} is no directory that commands may run in.")
+        try:
+            cwd = (self.workspace / workdir).resolve() if workdir else self.workspace
+            usable = cwd.is_dir() and self.policy.allows(cwd, write=False)
+        except (OSError, RuntimeError, ValueError):  # links in a circle, a name no system takes, a NUL
+            usable = False
+        if not usable:
+            raise RefusedError(f"Error: {str(workdir)[:200]} is no directory that commands may run in.")
         tmp = self.home / "tmp"
         tmp.mkdir(parents=True, exist_ok=True)
         return await spawn_confined(

@@ -54,8 +54,11 @@ async def test_a_command_sees_its_workspace_and_nothing_beside_it(shell: Shell, 
     sub = shell.workspace / "sub"
     sub.mkdir()
     assert (await run(shell, "pwd", workdir="sub")).output == f"{sub}\n"
-    with pytest.raises(RefusedError):
-        await run(shell, "pwd", workdir="..")
+    (shell.workspace / "round").symlink_to("about")
+    (shell.workspace / "about").symlink_to("round")
+    for workdir in ("..", "round/x", "nu\0l", "x" * 5000):
+        with pytest.raises(RefusedError):
+            await run(shell, "pwd", workdir=workdir)
 
 
 async def test_what_takes_long_goes_on_in_the_background_and_is_told_once(shell: Shell) -> None:
