@@ -48,6 +48,7 @@ class MatrixContext:
     seed: int = 7
     concurrency: int = 2
     rehearsal: RehearsalOptions | None = None
+    over_budget: Callable[[], str | None] = lambda: None  # why no further cell may begin
     evaluator_budgets: Budgets = field(default_factory=Budgets)
     target_budgets: Budgets = field(default_factory=Budgets)
     allow_unisolated: bool = False

@@ -28,7 +28,7 @@ from core.evolution.orphans import clean_orphans
 from core.evolution.report import render, without_leaks
 from core.evolution.run_view import fold_view
 from core.evolution.specs import BuildSpec, RunPaths, RunSpec, read_spec, subject
-from core.evolution.spending import Spent, over, sessions, spent
+from core.evolution.spending import Spent, granted, over, sessions, since, spent
 from core.foundation.errors import BlockedError, ExitCode, ExuviaError
 from core.models.interface import ModelEntry, Provider
 from core.models.registry import resolve
@@ -124,6 +124,8 @@ class Engine:
         provider, entry = resolve(
             self.run.project, model.provider, model.model_id, seed=self.spec.seed, rehearsal=self.options
         )
+        if self._events(EventName.RUN_RESUMED) and self._over(entry) is not None:
+            self._note(EventName.GRANTED, entry)
         build = self.spec if isinstance(self.spec, BuildSpec) else None
         desk = Desk(
             run=self.run,
@@ -137,7 +139,7 @@ class Engine:
             allow_unisolated=self.spec.allow_unisolated,
             leave_blocked=self.leave_blocked,
             leave_failed=self.leave_failed,
-            over_budget=lambda: over(self.spec.budgets, self._spent(entry)) if self.spec.budgets.any else None,
+            over_budget=lambda: self._over(entry),
             waited=self._add_waiting,
         )
         try:
@@ -165,6 +167,7 @@ class Engine:
             concurrency=self.spec.concurrency,
             rehearsal=self.options,
             allow_unisolated=self.spec.allow_unisolated,
+            over_budget=lambda: self._over(entry),
             on_child=announce_child.get() or (lambda session_id: None),
         )
         try:
@@ -174,14 +177,20 @@ class Engine:
             limit = self.spec.budgets.wall_s
             raise BlockedError(
                 f"The run's time budget of {limit:g} s ended while cells ran; finished ones stay.",
-                hint="Start again with a larger budget, or resume to go on.",
+                hint="Resume the run to grant the budget once more.",
             ) from None
         finally:
             self._note_spending(entry)
 
     def _time_left(self) -> float | None:
         limit = self.spec.budgets.wall_s
-        return None if limit is None else max(limit - self._seconds(), 0.0)
+        return None if limit is None else max(limit - self._seconds() + granted(self.journal.events).seconds, 0.0)
+
+    def _over(self, entry: ModelEntry) -> str | None:
+        """Return which budget is used up since it was last granted, or None."""
+        if not self.spec.budgets.any:
+            return None
+        return over(self.spec.budgets, since(self._spent(entry), granted(self.journal.events)))
 
     # Spending --------------------------------------------------------------------------------------------
 
@@ -195,9 +204,12 @@ class Engine:
         return spent(self.run.project, sessions(self.journal.events, self.spec.agent_id), entry, self._seconds())
 
     def _note_spending(self, entry: ModelEntry) -> None:
+        self._note(EventName.SPENT, entry)
+
+    def _note(self, name: EventName, entry: ModelEntry) -> None:
         so_far = self._spent(entry)
         self.journal.append(
-            EventName.SPENT,
+            name,
             usd=so_far.usd,
             unknown_requests=so_far.unknown_requests,
             tokens=so_far.tokens,

@@ -152,6 +152,7 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "heldout": {"stage": _text, "version": _whole, "score": _some(_score)},
     "tool_result": {"call_id": _text, "output": _text},
     "spent": {"usd": _amount, "unknown_requests": _whole, "tokens": _whole},
+    "granted": {"usd": _amount, "tokens": _whole, "seconds": _amount},
     "stop_requested": {"reason": _text},
     "blocked": {"reason": _text},
     "failed": {"reason": _text},

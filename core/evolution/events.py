@@ -58,6 +58,7 @@ class EventName(StrEnum):
     TOOL_RESULT = "tool_result"  # call_id, output
     NUDGE = "nudge"  # session_id, turn, text
     SPENT = "spent"  # usd, unknown_requests, tokens
+    GRANTED = "granted"  # usd, unknown_requests, tokens, seconds: spent before; from here the budgets count anew
     STOP_REQUESTED = "stop_requested"  # reason
     STOPPED = "stopped"  # actor
     BLOCKED = "blocked"  # reason

@@ -17,8 +17,8 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
     """Fill `cells`, at most `context.concurrency` at a time, and return their results in the order asked for.
 
     A cell that the journal knows as scored is not run again. Where a model answers that no request can succeed any
-    more (a bad key, a model that is gone), or this machine refuses (a full disk, a directory that may not be written),
-    no further cell is started, finished ones stay, and BlockedError says so.
+    more (a bad key, a model that is gone), this machine refuses (a full disk, a directory that may not be written), or
+    a budget is used up, no further cell is started, finished ones stay, and BlockedError says so.
     """
     known = known_cells(context.events)
     waiting = [cell for cell in cells if cell.cell_id not in known.results]
@@ -28,10 +28,14 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
     places = asyncio.Semaphore(context.concurrency)
     hopeless: list[PermanentFailureError] = []
     broken: list[Exception] = []
+    spent: list[str] = []
 
     async def fill(cell: CellRequest) -> None:
         async with places:
-            if hopeless or broken:
+            if hopeless or broken or spent:
+                return
+            if (used := context.over_budget()) is not None:
+                spent.append(used)
                 return
             try:
                 results[cell.cell_id] = await evaluate_cell(cell, context, known)
@@ -58,4 +62,9 @@ async def run_cells(cells: Sequence[CellRequest], context: MatrixContext) -> tup
             f"The cells could not be run here: {told}",
             hint=f"{hint} Mend it, then resume the run; finished cells stay.".strip(),
         ) from error
+    if spent:
+        raise BlockedError(
+            f"{spent[0]} {len(results)} of {len(cells)} cells are finished and stay.",
+            hint="Resume the run to grant the budget once more.",
+        )
     return tuple(results[cell.cell_id] for cell in cells)

@@ -44,7 +44,8 @@ class Model(BaseModel):
 class RunBudgets(BaseModel):
     """Limits of a whole run. Finished cells stay when one is reached; None means without that limit.
 
-    `wall_s` counts seconds of work, not of waiting for the operator. `cost_usd` and `tokens` hold against what is
+    Resuming a run whose budgets are used up grants them once more: it is the operator who resumes. `wall_s` counts
+    seconds of work, not of waiting for the operator. `cost_usd` and `tokens` hold against what is
     known, a lower bound.
     """
 

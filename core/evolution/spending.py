@@ -51,6 +51,25 @@ def spent(project: ProjectPaths, started: Mapping[str, str], entry: ModelEntry, 
     return Spent(round(cost.known_usd, 6), cost.unknown_requests, tokens, round(seconds, 1))
 
 
+def granted(events: Iterable[Event]) -> Spent:
+    """Return what was spent when the operator last resumed a run whose budgets were used up; nothing where never."""
+    last = Spent()
+    for event in events:
+        if event["event"] == EventName.GRANTED:
+            last = Spent(event["usd"], event.get("unknown_requests", 0), event["tokens"], event["seconds"])
+    return last
+
+
+def since(so_far: Spent, before: Spent) -> Spent:
+    """Return what was spent after `before`."""
+    return Spent(
+        max(so_far.usd - before.usd, 0.0),
+        max(so_far.unknown_requests - before.unknown_requests, 0),
+        max(so_far.tokens - before.tokens, 0),
+        max(so_far.seconds - before.seconds, 0.0),
+    )
+
+
 def over(budgets: RunBudgets, so_far: Spent) -> str | None:
     """Return which budget of a run is used up, or None. Unknown costs make the known sum a lower bound."""
     if budgets.cost_usd is not None and so_far.usd >= budgets.cost_usd:

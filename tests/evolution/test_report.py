@@ -10,7 +10,7 @@ import pytest
 from core.evolution.report import LEFT_OUT, render, without_leaks
 from core.evolution.run_view import fold_view
 from core.evolution.specs import BuildSpec, RunBudgets, new_run_id, parse_spec, run_paths
-from core.evolution.spending import Spent, over
+from core.evolution.spending import Spent, granted, over, since
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
 from tests.evolution.bench import CASES, MEASURED, make_bench
@@ -89,6 +89,16 @@ def test_budgets_hold_against_what_is_known() -> None:
     assert "token" in str(over(RunBudgets(tokens=10), Spent(tokens=10)))
     assert "time" in str(over(RunBudgets(wall_s=10), Spent(seconds=11)))
     assert over(RunBudgets(cost_usd=1.0, tokens=10, wall_s=10), Spent(0.5, 1, 9, 9)) is None
+
+
+def test_a_resume_grants_the_budgets_once_more() -> None:
+    spent = {"event": "granted", "usd": 1.0, "unknown_requests": 2, "tokens": 10, "seconds": 11.0}
+    before = granted([{"event": "spent", **spent, "tokens": 99} | {"event": "spent"}, spent])
+    assert before == Spent(1.0, 2, 10, 11.0)
+    assert granted([]) == Spent()
+    budgets = RunBudgets(cost_usd=1.0, tokens=10, wall_s=10)
+    assert over(budgets, since(Spent(1.5, 2, 15, 15.0), before)) is None
+    assert "token" in str(over(budgets, since(Spent(1.5, 2, 20, 15.0), before)))
 
 
 def test_a_dead_engine_is_dead_and_an_open_approval_is_waiting() -> None:
