@@ -128,8 +128,7 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
     else:
         say(f"{run_id}: {view.state}{': ' + view.reason if view.reason else ''}")
         if view.state == "dead":
-            say(f"Its process is gone. What it said last: {run_paths(place.project, run_id).log}")
-            say(f"Go on: exuvia runs resume {run_id} --follow")
+            say(f"All it said: {run_paths(place.project, run_id).log}")
         result = view.result or {}
         if result.get("version") is not None and result.get("score") is not None:
             say(f"{result['agent_id']} v{result['version']}: {result['score']:g}")
