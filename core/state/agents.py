@@ -11,7 +11,7 @@ from typing import Any
 
 from core.foundation.clock import short_id
 from core.foundation.errors import ConflictError, DamagedError, ExuviaError, NotFoundError, UsageError
-from core.foundation.visible import decode
+from core.foundation.visible import decode, well_formed
 from core.state import atomic, locks
 from core.state.agent_config import THINKING_LEVELS, AgentConfig, BuiltinTool, Compaction, PromptBlock, parse_config
 from core.state.config_edit import edited
@@ -125,6 +125,8 @@ def create_agent(
     name, UsageError for bad values.
     """
     target = project.agent(agent_id)
+    # Words of a command line may hold bytes that are no text; a model's may hold half a character.
+    name, description, agents_md = well_formed(name), well_formed(description), well_formed(agents_md)
     if not name.strip() or not agents_md.strip():
         raise UsageError(f"The new agent {agent_id!r} needs a name and a text for AGENTS.md.")
     if thinking_level not in THINKING_LEVELS:

@@ -163,9 +163,10 @@ def _document(project: ProjectPaths) -> dict[str, Any]:
         return tomllib.loads(decode(project.config.read_bytes()).removeprefix("\ufeff"))
     except FileNotFoundError:
         return {}
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         # The parser's message may quote what stands there, and keys stand there; only the place is told.
-        place = str(error).rpartition("(")[2].rstrip(")")
+        deep = isinstance(error, RecursionError)
+        place = "nested too deep" if deep else str(error).rpartition("(")[2].rstrip(")")
         raise DamagedError(
             f"{project.config} is no valid TOML ({place}).", hint="Repair the file; nothing runs without its policy."
         ) from None

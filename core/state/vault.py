@@ -23,7 +23,7 @@ def vault_values(agent: AgentPaths) -> Mapping[str, SecretStr]:
         document = tomllib.loads(decode(agent.vault.read_bytes()))
     except FileNotFoundError:
         return {}
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         # The parser's own words may quote the line, and the line holds a secret.
         raise DamagedError(f"{agent.vault} is no valid TOML.", hint='Each line must read KEY = "value".') from error
     return {key: SecretStr(value) for key, value in document.items() if isinstance(value, str)}

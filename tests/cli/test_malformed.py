@@ -113,3 +113,33 @@ def test_a_reason_that_is_no_text_is_kept_and_decides(project: ProjectPaths) -> 
     assert decision is not None
     assert decision.reason == "caf\udce9"
     assert "caf\N{REPLACEMENT CHARACTER}" in call("approvals", "show", "freeze-1", "--home", project.root.parent).out
+
+
+def test_a_candidate_that_cannot_be_read_is_told(project: ProjectPaths) -> None:
+    project.own.mkdir(parents=True, exist_ok=True)
+    record = {"agent_id": "default_agent", "benchmark_id": "example-benchmark", "run_id": "r", "round": 1, "version": 2,
+              "reference_version": 1, "proposer": "operator", "hypothesis": "h", "decision": "accepted"}  # fmt: skip
+    lines = [{**record, "score": True}, {**record, "score": 50.0}]
+    project.ledger.write_bytes(b"\0\0\n" + b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    words = ("scoreboard", "default_agent", "example-benchmark", "--candidates", "--home", project.root.parent)
+    told = call(*words).out
+    assert told.count("Note: a Candidate in the ledger cannot be read") == 2
+    document = call(*words, "--json").document
+    assert [found["score"] for found in document["candidates"]] == [50.0]
+    assert len(document["damaged_candidates"]) == 2
+
+
+def test_words_that_are_no_text_make_an_agent_all_the_same(project: ProjectPaths) -> None:
+    odd = "caf\udce9 \x1b]0;x\x07"
+    words = ("agent", "create", "helper", "--requirement", odd, "--name", odd, "--home", project.root.parent)
+    made = call(*words)
+    assert made.code == 0, made.err
+    assert "caf\N{REPLACEMENT CHARACTER}" in call("agent", "show", "helper", "--home", project.root.parent).out
+
+
+@pytest.mark.parametrize("raw", [b"a = " + b"[" * 5_000, b"a = [", b"\0"], ids=lambda raw: repr(raw)[:12])
+def test_a_project_file_that_cannot_be_read_is_an_error_with_a_place(project: ProjectPaths, raw: bytes) -> None:
+    project.config.write_bytes(raw)
+    ended = call("doctor", "--home", project.root.parent)
+    assert ended.code == 1
+    assert "no valid TOML" in ended.err

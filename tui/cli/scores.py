@@ -38,6 +38,7 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
         }
         if candidates:
             document["candidates"] = [record.model_dump(mode="json") for record in tried]
+            document["damaged_candidates"] = [gap.reason for gap in ledger.gaps(place.project)]
         print_json(document)
         return
     say(f"{benchmark.title} ({benchmark_id}), {len(benchmark.cases)} Cases, {len(benchmark.held_out)} held out")
@@ -83,3 +84,5 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
                 for record in tried
             ],
         )
+        for gap in ledger.gaps(place.project):
+            say(f"Note: a Candidate in the ledger cannot be read (byte {gap.start}): {gap.reason}")
