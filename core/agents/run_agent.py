@@ -7,14 +7,14 @@ it that nothing of it is left. The other side is `target_process`.
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from core.agents.isolation import processes
 from core.agents.isolation.environment import clean_environment
+from core.foundation import strict_json
 from core.foundation.clock import SESSION_ID
 from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.visible import decode
@@ -107,7 +107,7 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 def _outcome(
     spec: TargetSpec, exit_code: int, duration_s: float, report: bytes, errors: bytes, *, in_time: bool
 ) -> TargetOutcome:
-    told = _reported(report)
+    told = reported(report)
     status: TargetStatus
     if not in_time:
         status, reason = "timeout", f"it did not end within {duration_s:.0f} s and was stopped"
@@ -136,12 +136,21 @@ def _outcome(
     )
 
 
-def _reported(report: bytes) -> dict[str, Any] | None:
+def reported(report: bytes) -> dict[str, Any] | None:
+    """Return what a Target's process says of its end, or None where it says nothing that can be believed."""
     try:
-        told = json.loads(report)
+        told = strict_json.parse(report)
     except ValueError:
         return None
-    return told if isinstance(told, dict) and {"status", "reason"} <= told.keys() else None
+    believable = (
+        isinstance(told, dict)
+        and isinstance(told.get("status"), str)
+        and told["status"] in get_args(TargetStatus)
+        and isinstance(told.get("reason"), str)
+        and isinstance(told.get("text", ""), str)
+        and isinstance(told.get("notices", []), list)
+    )
+    return told if believable else None
 
 
 def _has_trace(path: Path) -> bool:
@@ -149,7 +158,7 @@ def _has_trace(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             head = file.readline(1 << 24)
-        return bool(json.loads(head)["type"] == "session_meta")
+        return bool(strict_json.parse(head)["type"] == "session_meta")
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from core.foundation import strict_json
 from core.foundation.clock import now_s
 from core.foundation.errors import BlockedError, ConflictError, DamagedError, RefusedError
 from core.state import audit, fingerprint
@@ -150,9 +151,11 @@ def history(agent: AgentPaths) -> tuple[Swap, ...]:
 def pending(agent: AgentPaths) -> Swap | None:
     """Return the swap that was interrupted, if any; reads only."""
     try:
-        record = json.loads(_intent(agent).read_text(encoding="utf-8"))
+        record = strict_json.parse(_intent(agent).read_bytes())
     except FileNotFoundError:
         return None
+    except ValueError:
+        record = None
     swap = _swap(record) if isinstance(record, dict) else None
     if swap is None:
         raise DamagedError(f"{_intent(agent)} is no note of ours", hint="look at the agent's directory, then remove it")

@@ -20,7 +20,7 @@ from core.agents.budgets import Budgets
 from core.agents.isolation import processes
 from core.agents.isolation.support import probe
 from core.agents.orders import Orders
-from core.agents.run_agent import launch_target, orders_of, readable_state
+from core.agents.run_agent import launch_target, orders_of, readable_state, reported
 from core.agents.target import TargetOutcome, TargetSpec, TargetStarted
 from core.foundation.clock import new_session_id
 from core.foundation.errors import ExuviaError
@@ -329,3 +329,24 @@ def _alive(command: bytes) -> bool:
         except OSError:
             continue
     return found
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        b"",
+        b"[" * 100_000,
+        b"\xff",
+        b"[]",
+        b'{"status": "completed"}',
+        b'{"status": true, "reason": ""}',
+        b'{"status": ["completed"], "reason": ""}',
+        b'{"status": "perfect", "reason": ""}',
+        b'{"status": "completed", "reason": "", "notices": "abc"}',
+        b'{"status": "completed", "reason": "", "text": NaN}',
+    ],
+    ids=lambda report: repr(report)[:50],
+)
+def test_what_is_no_report_is_none(report: bytes) -> None:
+    assert reported(report) is None
+    assert reported(b'{"status": "completed", "reason": ""}') is not None

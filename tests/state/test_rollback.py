@@ -377,7 +377,7 @@ def test_where_both_states_are_gone_it_says_so(agent: AgentPaths) -> None:
     with pytest.raises(DamagedError, match="no state") as caught:
         recover(agent)
     assert "version 2" in caught.value.hint
-    for rubbish in ('{"token": "../x"}', "[]", '{"token": "../../x", "time": "t"}'):
-        intent.write_text(rubbish)
+    for rubbish in (b'{"token": "../x"}', b"[]", b'{"token": "../../x", "time": "t"}', b"", b"\xff", b"[" * 100_000):
+        intent.write_bytes(rubbish)
         with pytest.raises(DamagedError, match="no note of ours"):
             pending(agent)
