@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.foundation.clock import IDENTIFIER
 from core.foundation.strict_json import is_number
 
 Check = Callable[[Any], bool]
@@ -17,6 +18,10 @@ Check = Callable[[Any], bool]
 
 def _text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _id(value: Any) -> bool:
+    return isinstance(value, str) and IDENTIFIER.fullmatch(value) is not None
 
 
 def _whole(value: Any) -> bool:
@@ -68,7 +73,7 @@ def _like(fields: Mapping[str, Check], optional: Mapping[str, Check] | None = No
 
 _of_case = {"case_id": _text}
 _HASHES = _like({"statement": _text, "rubric": _text}, {"standard": _some(_text)})
-_RUN = _like({"score": _score, "session_id": _text})
+_RUN = _like({"score": _score, "session_id": _id})
 _EDIT = _like({"kind": _text, "path": _text, "added": _whole, "removed": _whole})
 _EXPECTED = _like({**_of_case, "expected_score": _score})
 _PREDICTION = _like({}, {"overall": _text, "cases": _each(_EXPECTED)})
@@ -77,9 +82,9 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "run_started": {"pid": _whole, "spec": _mapping},
     "run_resumed": {"pid": _whole},
     "phase": {"phase": _text},
-    "session": {"role": _text, "session_id": _text},
+    "session": {"role": _text, "session_id": _id},
     "intent": {"call_id": _text, "tool": _text},
-    "agent": {"agent_id": _text},
+    "agent": {"agent_id": _id},
     "contract": {"planned_cases": _each(_text)},
     "revision": {
         "revision": _whole,
@@ -106,9 +111,9 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
         "index": _whole,
         "state": _text,
     },
-    "target_started": {"cell": _text, "session_id": _text, "workspace": _text, "trace": _text},
-    "target_finished": {"cell": _text, "session_id": _text, "workspace": _text, "trace": _text},
-    "target_failed": {"cell": _text, "session_id": _text},
+    "target_started": {"cell": _text, "session_id": _id, "workspace": _text, "trace": _text},
+    "target_finished": {"cell": _text, "session_id": _id, "workspace": _text, "trace": _text},
+    "target_failed": {"cell": _text, "session_id": _id},
     "pilot": {
         "i": _whole,
         "revision": _whole,
@@ -120,8 +125,8 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "lowest": {"pilot": _whole},
     "lowest_restored": {"pilot": _whole, "revision": _whole},
     "floor": {"revision": _whole, "floors": _all_of(_score)},
-    "approval_requested": {"approval_id": _text},
-    "approval_decided": {"approval_id": _text, "decision": _text},
+    "approval_requested": {"approval_id": _id},
+    "approval_decided": {"approval_id": _id, "decision": _text},
     "frozen": {"pilot": _whole},
     "baseline": {"version": _whole, "score": _score},
     "reference": {
@@ -162,7 +167,7 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
 _OPTIONAL: Mapping[str, Check] = {
     "attempt": _whole,
     "actor": _text,
-    "agent_id": _some(_text),
+    "agent_id": _some(_id),
     "call_id": _text,
     "cases": lambda value: isinstance(value, list | dict),
     "cost": _some(_amount),
@@ -170,7 +175,7 @@ _OPTIONAL: Mapping[str, Check] = {
     "diagnosis": _some(_text),
     "adjustment": _some(_text),
     "duration_ms": _some(_whole),
-    "evaluator_session_id": _some(_text),
+    "evaluator_session_id": _some(_id),
     "failure_code": _some(_text),
     "findings": _all_of(_each(_mapping)),
     "held_out": _each(_text),
@@ -183,7 +188,7 @@ _OPTIONAL: Mapping[str, Check] = {
     "reused_from": _some(_text),
     "score": _some(_score),
     "seconds": _amount,
-    "session_id": _some(_text),
+    "session_id": _some(_id),
     "shared_material": _each(_like(_of_case)),
     "restated_standards": _each(_like(_of_case)),
     "supported": _some(_flag),
@@ -192,7 +197,7 @@ _OPTIONAL: Mapping[str, Check] = {
 }
 """Fields that an event may have; where it has one, this is what stands in it."""
 
-_SCORED: Mapping[str, Check] = {"score": _score, "duration_ms": _whole, "session_id": _text}
+_SCORED: Mapping[str, Check] = {"score": _score, "duration_ms": _whole, "session_id": _id}
 
 
 def problem(record: object) -> str | None:

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from core.foundation.errors import DamagedError, UsageError
 from core.foundation.visible import well_formed
 from core.models.interface import ModelRef
 from core.models.rehearsal.options import RehearsalOptions
-from core.state.paths import AgentPaths, BenchmarkPaths, ProjectPaths
+from core.state.paths import AgentPaths, BenchmarkPaths, ProjectPaths, check_id
 
 Kind = Literal["build", "optimize", "try", "evaluate"]
 Score = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
@@ -65,8 +66,8 @@ class RunBudgets(BaseModel):
 class _Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    agent_id: str
-    benchmark_id: str
+    agent_id: Annotated[str, AfterValidator(partial(check_id, "agent"))]
+    benchmark_id: Annotated[str, AfterValidator(partial(check_id, "benchmark"))]
     model: Model = Model()
     seed: Whole = 7
     concurrency: Annotated[Whole, Field(ge=1, le=64)] = 2

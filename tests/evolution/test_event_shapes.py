@@ -52,6 +52,14 @@ def test_costs_of_a_cell_are_amounts_or_unknown() -> None:
         assert problem({**CELL, "cost": cost}) is not None
 
 
+def test_a_name_that_leads_elsewhere_names_no_session_and_no_agent() -> None:
+    assert problem({**CELL, "session_id": "../../etc/passwd"}) is not None
+    told = {"time": TIME, "event": "session", "role": "target", "session_id": "s", "agent_id": "a"}
+    assert problem(told) is None
+    for name in ("session_id", "agent_id"):
+        assert problem({**told, name: "../x"}) is not None
+
+
 def test_lines_that_are_no_events_are_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     good = json.dumps(CELL).encode()
     bad = [good[:80], b"\0" * 300, b"\xff\xfe", b"5", b"[" * 100_000, b'{"event": "cell"}', b'{"event": "phase"}']

@@ -17,6 +17,8 @@ EVALUATE: dict[str, Any] = {"kind": "evaluate", "agent_id": "a", "benchmark_id":
 @pytest.mark.parametrize(
     "changes",
     [
+        {"agent_id": "../../x"},
+        {"benchmark_id": "no/../x"},
         {"runs": True},
         {"runs": "2"},
         {"runs": 1.5},
