@@ -170,7 +170,7 @@ def test_output_that_cannot_be_written_is_a_failure(words: list[str]) -> None:
 @pytest.mark.e2e
 def test_ctrl_c_leaves_with_130_and_the_run_goes_on(fresh: Path) -> None:
     with subprocess.Popen(
-        [str(EXUVIA), "evaluate", "default_agent", "example-benchmark", "--home", str(fresh)],
+        [str(EXUVIA), "evaluate", "default_agent", "example-benchmark", "--runs", "6", "--home", str(fresh)],
         env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -105,13 +105,12 @@ async def test_deltas_reach_the_caller_while_the_server_still_writes() -> None:
     async with chat_server(Answer(pieces=pieces, pause_s=0.15)) as server:
         provider = OpenAIProvider(server.base_url)
         loop = asyncio.get_running_loop()
-        began, first, last = loop.time(), 0.0, 0.0
+        first, last = 0.0, 0.0
         async for event in provider.stream(request()):
             first = first or (loop.time() if isinstance(event, TextDelta) else 0.0)
             last = loop.time()
         await provider.aclose()
-    assert first - began < 0.4
-    assert last - first > 0.3
+    assert last - first > 0.3  # the server pauses between its pieces, so the first came before the last was written
 
 
 async def test_bytes_may_be_cut_anywhere() -> None:

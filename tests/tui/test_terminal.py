@@ -83,7 +83,7 @@ def test_a_signal_restores_the_terminal(project: ProjectPaths, number: signal.Si
         screen.wait_for("4 Scores", "rejected")
         screen.read(0.5)
         screen.kill(number)
-        assert screen.wait_for_end(5) == 128 + number
+        assert screen.wait_for_end(20) == 128 + number
         assert LEFT in screen.raw
 
 
@@ -94,7 +94,7 @@ def test_a_terminal_that_vanished_ends_the_console(project: ProjectPaths, ignore
         screen.wait_for("4 Scores", "rejected")
         screen.read(0.5)
         screen.hang_up()
-        assert screen.wait_for_end(6) != 0
+        assert screen.wait_for_end(20) != 0
 
 
 @pytest.mark.e2e
