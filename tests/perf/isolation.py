@@ -107,9 +107,9 @@ def main() -> None:
     if probe().layer == "landlock":
         found |= measure_nested(rounds)
     base = found["interpreter"]
-    print(f"{'way':<32}{'median ms':>10}{'x interpreter':>15}")  # noqa: T201
+    print(f"{'way':<32}{'median ms':>10}{'x interpreter':>15}")
     for name, value in found.items():
-        print(f"{name:<32}{value:>10.1f}{value / base:>15.2f}")  # noqa: T201
+        print(f"{name:<32}{value:>10.1f}{value / base:>15.2f}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def child(name: str, path: Path) -> None:
     result = MEASURES[name](path)
     seconds = time.perf_counter() - start
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(json.dumps([seconds, grown, result]))  # noqa: T201  (a script)
+    print(json.dumps([seconds, grown, result]))
 
 
 def main() -> None:
@@ -90,15 +90,15 @@ def main() -> None:
         path = Path(directory) / "s_001.jsonl"
         make(path, lines)
         size = path.stat().st_size / 1e6
-        print(f"{lines} lines, {size:.0f} MB")  # noqa: T201
+        print(f"{lines} lines, {size:.0f} MB")
         rows: dict[str, tuple[float, float]] = {}
         for name in MEASURES:
             argv = [sys.executable, str(Path(__file__)), "child", name, str(path)]
             done = subprocess.run(argv, capture_output=True, text=True, check=True)
             seconds, grown, result = json.loads(done.stdout)
             rows[name] = (seconds, grown)
-            print(f"{name:>13}: {seconds:7.3f} s  +{grown:6.1f} MB  ({result})")  # noqa: T201
-        print(f"ratio plain/index {rows['plain'][0] / rows['index'][0]:.1f}")  # noqa: T201
+            print(f"{name:>13}: {seconds:7.3f} s  +{grown:6.1f} MB  ({result})")
+        print(f"ratio plain/index {rows['plain'][0] / rows['index'][0]:.1f}")
 
 
 if __name__ == "__main__":
