@@ -13,9 +13,10 @@ from typing import Any, Literal, TypeGuard
 from core.evolution.builder_freeze_rules import FLOOR_LIMIT
 from core.evolution.builder_state import BuilderState
 from core.evolution.builder_view import pilot_row
-from core.evolution.specs import RunPaths
+from core.evolution.specs import RunPaths, read_spec
 from core.foundation import strict_json
 from core.foundation.clock import now_s
+from core.foundation.errors import DamagedError
 from core.state import atomic
 from core.state.benchmark import case_title
 from core.state.fingerprint import file_hashes
@@ -57,15 +58,24 @@ def write_frozen(
 
 
 def read_freeze(project: ProjectPaths, agent_id: str, benchmark: BenchmarkPaths) -> Freeze:
-    """Return whether the benchmark is frozen and still what was frozen; the newest freeze of it counts."""
+    """Return whether the benchmark is frozen and still what was frozen; the newest freeze of it counts.
+
+    A freeze of it that cannot be read any more voids it: nobody could tell then what was frozen.
+    """
     newest: dict[str, Any] | None = None
     owner = ""
     for path in sorted(project.runs.glob("*/frozen.json")):
         try:
             record = strict_json.parse(path.read_bytes())
+        except FileNotFoundError:
+            continue  # a run being removed
         except (OSError, ValueError):
-            continue  # a run being removed, or damaged: `runs show` says so
-        if not _is_freeze(record) or record["agent_id"] != agent_id:
+            record = None
+        if not _is_freeze(record):
+            if _is_about(RunPaths(path.parent), agent_id, benchmark.id):
+                return Freeze("void", path.parent.name, changed=(f"{path.parent.name}/{path.name}",))
+            continue
+        if record["agent_id"] != agent_id:
             continue
         if record["benchmark_id"] == benchmark.id and (newest is None or record["time"] >= newest["time"]):
             newest, owner = record, path.parent.name
@@ -76,6 +86,14 @@ def read_freeze(project: ProjectPaths, agent_id: str, benchmark: BenchmarkPaths)
     return Freeze(
         "void" if changed else "frozen", owner, newest["approval_id"], newest["pilot"], newest["time"], changed
     )
+
+
+def _is_about(run: RunPaths, agent_id: str, benchmark_id: str) -> bool:
+    try:
+        spec = read_spec(run)
+    except DamagedError:
+        return False
+    return (spec.agent_id, spec.benchmark_id) == (agent_id, benchmark_id)
 
 
 def _is_freeze(record: object) -> TypeGuard[dict[str, Any]]:
