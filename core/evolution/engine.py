@@ -175,6 +175,8 @@ class Engine:
                 return await run_cells(cells, context)
         except TimeoutError:
             limit = self.spec.budgets.wall_s
+            if limit is None:
+                raise  # not the budget's doing
             raise BlockedError(
                 f"The run's time budget of {limit:g} s ended while cells ran; finished ones stay.",
                 hint="Resume the run to grant the budget once more.",
