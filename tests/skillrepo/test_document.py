@@ -69,8 +69,9 @@ def test_the_directory_wins_over_the_name() -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(raw: bytes) -> None:
-    read_text(raw)
-    read_text(b"---\n" + raw + b"\n---\n")
+    for text in (raw, b"---\n" + raw + b"\n---\n"):
+        lines = text.count(b"\n") + text.count(b"\r") + 1
+        assert all(1 <= found.line <= lines and found.column >= 1 for found in read_text(text).diagnostics)
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=80), st.text("abc #\n", max_size=40))
