@@ -283,10 +283,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with held(run.lock, timeout_s=0):
             return asyncio.run(_run(run))
     except LockedError as error:
-        print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201
+        print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201  # the log is its terminal
         return ExitCode.FAILED
     except ExuviaError as error:
-        print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201
+        print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201  # the log is its terminal
         return error.exit_code
 
 

@@ -111,7 +111,7 @@ def publish_new(temporary: Path, path: Path) -> None:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError as taken:
             raise ConflictError(f"{visible_line(str(path))} already exists") from taken
-        os.replace(temporary, path)  # noqa: PTH105
+        os.replace(temporary, path)  # noqa: PTH105  # one spelling for the renames here
     temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
 
@@ -159,11 +159,11 @@ def replace_directory(incoming: Path, target: Path, aside: Path) -> None:
     leaves `target` missing and `aside` whole; whoever calls this keeps a note that lets it repair that.
     """
     try:
-        os.rename(target, aside)  # noqa: PTH104
+        os.rename(target, aside)  # noqa: PTH104  # one spelling for the renames here
         try:
-            os.rename(incoming, target)  # noqa: PTH104
+            os.rename(incoming, target)  # noqa: PTH104  # one spelling for the renames here
         except OSError:
-            os.rename(aside, target)  # noqa: PTH104
+            os.rename(aside, target)  # noqa: PTH104  # one spelling for the renames here
             raise
         for parent in {incoming.parent, target.parent, aside.parent}:
             sync_directory(parent)

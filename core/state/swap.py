@@ -215,7 +215,7 @@ def _clean(agent: AgentPaths, swap: Swap) -> None:
     outgoing = stage / "outgoing"
     if outgoing.is_dir():
         # Under another name before it is taken apart: half of it must never pass for a state.
-        os.rename(outgoing, stage / "done")  # noqa: PTH104
+        os.rename(outgoing, stage / "done")  # noqa: PTH104  # as in atomic
     if stage.is_dir():
         shutil.rmtree(stage)
     _intent(agent).unlink(missing_ok=True)

@@ -27,7 +27,7 @@ def wrap(argv: Sequence[str], *, policy: IsolationPolicy, cwd: Path, means: Supp
         options.append("--share-net")
     for path in system_paths.readable(engine=False):
         if path.is_symlink() and len(path.parts) == 2:
-            options += ["--symlink", os.readlink(path), str(path)]  # noqa: PTH115
+            options += ["--symlink", os.readlink(path), str(path)]  # noqa: PTH115  # the target as text
         else:
             options += ["--ro-bind", str(path.resolve()), str(path)]
     for secret in system_paths.hidden():
@@ -35,7 +35,7 @@ def wrap(argv: Sequence[str], *, policy: IsolationPolicy, cwd: Path, means: Supp
             options += ["--tmpfs", str(secret)]
     for device in system_paths.DEVICES:
         options += ["--dev-bind", device, device]
-    options += ["--perms", "0700", "--tmpfs", "/dev/shm"]  # noqa: S108
+    options += ["--perms", "0700", "--tmpfs", "/dev/shm"]  # noqa: S108  # a private one inside
     named = {path: "--ro-bind" for path in policy.read if path.exists()} | dict.fromkeys(policy.write, "--bind")
     for path, option in sorted(named.items(), key=lambda item: len(item[0].parts)):
         options += [option, str(path), str(path)]

@@ -57,12 +57,12 @@ def confine_self(policy: IsolationPolicy, *, resolve: tuple[str, ...] = (), supp
             "this machine cannot confine a Target: " + "; ".join(f.what for f in means.findings),
             hint=" ".join(f.fix for f in means.findings[:1]) + " Or pass --allow-unisolated.",
         )
-    if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208
+    if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  # names alone
         raise IsolationError(
             "only a process with one thread can be confined", hint="Call confine_self first thing in main()."
         )
     pin_names(resolve)
-    here = os.getcwd()  # noqa: PTH109
+    here = os.getcwd()  # noqa: PTH109  # text, as the plan wants it
     try:
         made = planning.plan(policy, means, engine=True)
         if made["unshare"]:

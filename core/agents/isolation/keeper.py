@@ -205,7 +205,7 @@ def _become_command(orders: Orders, status: int, executing: int) -> None:
         for fd in orders.pass_fds:
             os.set_inheritable(fd, True)
         _close_others({0, 1, 2, status, executing, *orders.pass_fds})
-        os.execvpe(orders.argv[0], orders.argv, orders.env)  # noqa: S606
+        os.execvpe(orders.argv[0], orders.argv, orders.env)  # noqa: S606  # no shell is meant
     except BaseException as error:  # whatever it is, the command must not run
         if stage == "exec" and isinstance(error, OSError):
             _say(status, f"missing {error.errno}")
@@ -249,8 +249,8 @@ def probe() -> None:
         mounts.enter_user_namespace(flags, mapped=True)
         child = os.fork()
         if child == 0:
-            mounts.enter_root([("ro", "/usr", "/usr"), ("tmp", "/dev/shm", "4k")])  # noqa: S108
-            os._exit(0 if os.path.isdir("/usr") else 1)  # noqa: PTH112
+            mounts.enter_root([("ro", "/usr", "/usr"), ("tmp", "/dev/shm", "4k")])  # noqa: S108  # inside the new root
+            os._exit(0 if os.path.isdir("/usr") else 1)  # noqa: PTH112  # pathlib is an import more
         if os.waitpid(child, 0)[1]:
             raise OSError("a root of its own could not be built")
     except OSError as error:

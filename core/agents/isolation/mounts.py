@@ -87,13 +87,13 @@ def _set_attributes(place: int, path: bytes, attributes: int, flags: int) -> Non
 
 def _place(kind: str, path: str, argument: str, trees: dict[str, int]) -> None:
     here = "." + path
-    os.makedirs(os.path.dirname(here), exist_ok=True)  # noqa: PTH103, PTH120
+    os.makedirs(os.path.dirname(here), exist_ok=True)  # noqa: PTH103, PTH120  # pathlib is an import more
     if kind == "link":
         if not os.path.lexists(here):
-            os.symlink(argument, here)  # noqa: PTH211
+            os.symlink(argument, here)  # noqa: PTH211  # pathlib is an import more
         return
     if kind in ("tmp", "mask"):
-        os.makedirs(here, exist_ok=True)  # noqa: PTH103
+        os.makedirs(here, exist_ok=True)  # noqa: PTH103  # pathlib is an import more
         flags = _NOSUID | _NODEV | (_RDONLY if kind == "mask" else 0)
         options = f"mode=700,size={argument}" if kind == "tmp" else "mode=755,size=4k"
         syscalls.call("mount", b"tmpfs", os.fsencode(here), b"tmpfs", flags, options.encode())
@@ -102,7 +102,7 @@ def _place(kind: str, path: str, argument: str, trees: dict[str, int]) -> None:
     try:
         if not os.path.lexists(here):
             if os.fstat(tree).st_mode & 0o170000 == 0o040000:
-                os.makedirs(here)  # noqa: PTH103
+                os.makedirs(here)  # noqa: PTH103  # pathlib is an import more
             else:
                 os.close(os.open(here, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
         attributes = {"ro": _RDONLY | _NOSUID | _NODEV, "rw": _NOSUID | _NODEV, "dev": _NOSUID | _NOEXEC}[kind]

@@ -134,7 +134,7 @@ def _system_tree(*, engine: bool) -> tuple[mounts.Entry, ...]:
     for path in system:
         real = path.resolve()
         if path.is_symlink() and any(real.is_relative_to(f) for f in folders):
-            entries.append(("link", str(path), os.readlink(path)))  # noqa: PTH115
+            entries.append(("link", str(path), os.readlink(path)))  # noqa: PTH115  # the target as text
         else:
             entries.append(("ro", str(path), str(real)))
     entries += [("dev", device, device) for device in system_paths.DEVICES]

@@ -63,7 +63,7 @@ def descendants(pid: int) -> list[int]:
     """Return the living descendants of a process, as far as their parents still live or a subreaper adopted them."""
     children: dict[int, list[int]] = {}
     try:
-        names = os.listdir("/proc")  # noqa: PTH208
+        names = os.listdir("/proc")  # noqa: PTH208  # names alone
     except OSError:
         return []
     for name in names:

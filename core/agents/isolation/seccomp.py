@@ -40,7 +40,7 @@ _CLONE_NAMESPACES = 0x02000000 | 0x00020000 | 0x04000000 | 0x08000000 | 0x100000
 # TIOCSTI types into the terminal, TIOCLINUX pastes into a console, TIOCCONS takes the console, TIOCSETD loads a driver
 _TERMINAL_IOCTLS = (0x5412, 0x541C, 0x541D, 0x5423)
 
-_ALWAYS = (  # noqa: SIM905
+_ALWAYS = (  # noqa: SIM905  # a list of words reads better so
     "acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module fanotify_init file_setattr "
     "finit_module init_module ioperm iopl kcmp kexec_file_load kexec_load keyctl listmount lookup_dcookie memfd_secret "
     "migrate_pages modify_ldt move_pages name_to_handle_at nfsservctl open_by_handle_at perf_event_open pidfd_getfd "
@@ -49,12 +49,12 @@ _ALWAYS = (  # noqa: SIM905
     "vhangup"
 ).split()
 _ABSENT = ("io_uring_enter", "io_uring_register", "io_uring_setup")
-_MOUNTING = (  # noqa: SIM905
+_MOUNTING = (  # noqa: SIM905  # a list of words reads better so
     "fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree open_tree_attr pivot_root umount2"
 ).split()
 _SERVING = ("accept", "accept4", "bind", "listen")
 _SHARED_IPC = ("mq_open", "msgget", "semget", "shmget")
-_BY_PATH = (  # noqa: SIM905
+_BY_PATH = (  # noqa: SIM905  # a list of words reads better so
     "chmod chown fchmodat fchmodat2 fchownat futimesat lchown lremovexattr lsetxattr removexattr removexattrat "
     "setxattr setxattrat utime utimes"
 ).split()

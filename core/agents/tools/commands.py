@@ -300,5 +300,5 @@ def private_home(scratchpad: Path) -> Path:
     """Make and return the HOME of a Session's commands, outside its Workspace (FAULTS: pollution)."""
     home = scratchpad / "home"
     home.mkdir(parents=True, exist_ok=True)
-    os.chmod(home, 0o700)  # noqa: PTH101
+    os.chmod(home, 0o700)  # noqa: PTH101  # a path as text
     return home.resolve()
