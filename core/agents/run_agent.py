@@ -19,6 +19,7 @@ from core.foundation.clock import SESSION_ID
 from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.visible import decode
 from core.models.registry import route_of
+from core.state import readonly
 from core.state.agents import read_agent
 from core.state.paths import AgentPaths
 from core.state.project import read_project
@@ -40,6 +41,7 @@ async def launch_target(spec: TargetSpec, on_start: OnStart = _not_told) -> Targ
 
     `on_start` hears of the process as soon as it runs, before it gets its orders. Cancelled, it ends the process.
     """
+    readonly.refuse(spec.project.root)
     orders = orders_of(spec)
     began = time.monotonic()
     environment = clean_environment({}, orders.scratchpad / "home", orders.scratchpad / "home")

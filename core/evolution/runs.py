@@ -33,7 +33,7 @@ from core.evolution.specs import (
 from core.foundation import strict_json
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.foundation.visible import decode
-from core.state import atomic
+from core.state import atomic, readonly
 from core.state.locks import held
 from core.state.paths import AgentPaths, ProjectPaths, check_id
 
@@ -66,6 +66,7 @@ def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, af
 
     The run's process is in a session of its own: closing the terminal or the console does not reach it.
     """
+    readonly.refuse(project.root)
     _check(project, spec, after)
     run = run_paths(project, run_id or new_run_id(spec.kind))
     with _starting(project):
@@ -83,6 +84,7 @@ def resume(project: ProjectPaths, run_id: str) -> str:
 
     Raises ConflictError where it or another run on its agent runs, UsageError where there is nothing to go on with.
     """
+    readonly.refuse(project.root)
     run = _existing(project, run_id)
     view = read_run(project, run_id)
     if view.state == "finished":
@@ -104,6 +106,7 @@ def resume(project: ProjectPaths, run_id: str) -> str:
 
 def stop(project: ProjectPaths, run_id: str, *, actor: str = "operator", grace_s: float = STOP_GRACE_S) -> RunView:
     """Stop a run: TERM, then KILL of everything it started. What is finished stays. Returns the view afterwards."""
+    readonly.refuse(project.root)
     run = _existing(project, run_id)
     who = processes.recorded(_pid_file(run))
     if who is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from core.foundation.clock import short_id
 from core.foundation.errors import ConflictError, DamagedError, ExuviaError, NotFoundError, UsageError
 from core.foundation.visible import decode, well_formed
-from core.state import atomic, locks
+from core.state import atomic, locks, readonly
 from core.state.agent_config import THINKING_LEVELS, AgentConfig, BuiltinTool, Compaction, PromptBlock, parse_config
 from core.state.config_edit import edited
 from core.state.paths import DEFAULT_AGENT, AgentPaths, ProjectPaths
@@ -85,6 +85,7 @@ def edit_config(agent: AgentPaths, changes: Mapping[str, Any]) -> AgentConfig:
     Everything else in the file stays byte for byte. Under a lock; parsed again before it replaces the old file in
     one rename. Raises UsageError for a value that the format would not take, with nothing written.
     """
+    readonly.refuse(agent.root)
     with locks.held(agent.lock):
         text = _config_text(agent)
         known = len(parse_config(text, agent.id, agent.config).diagnostics)
@@ -125,6 +126,7 @@ def create_agent(
     name, UsageError for bad values.
     """
     target = project.agent(agent_id)
+    readonly.refuse(target.root)
     # Words of a command line may hold bytes that are no text; a model's may hold half a character.
     name, description, agents_md = well_formed(name), well_formed(description), well_formed(agents_md)
     if not name.strip() or not agents_md.strip():

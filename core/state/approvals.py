@@ -17,7 +17,7 @@ from core.foundation import strict_json
 from core.foundation.clock import IDENTIFIER, now_s
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.foundation.visible import visible_line
-from core.state import audit
+from core.state import audit, readonly
 from core.state.atomic import write_new
 from core.state.paths import ProjectPaths
 
@@ -66,6 +66,7 @@ def request(project: ProjectPaths, approval: Approval) -> str:
     is a ConflictError.
     """
     path = _question(project, approval.id)
+    readonly.refuse(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_new(path, _encode(approval))
@@ -79,6 +80,7 @@ def decide(
     project: ProjectPaths, approval_id: str, verdict: Verdict, reason: str = "", actor: str | None = None
 ) -> Decision:
     """Answer an Approval and audit it. Raises NotFoundError, or ConflictError naming who was first."""
+    readonly.refuse(project.root)
     approval, _ = get(project, approval_id)
     decision = Decision(
         id=approval_id,

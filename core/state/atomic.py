@@ -15,6 +15,7 @@ from pathlib import Path
 
 from core.foundation.errors import ConflictError, ExuviaError
 from core.foundation.visible import visible_line, well_formed
+from core.state import readonly
 
 LEFTOVER = re.compile(r"^\.tmp-[0-9a-f]{8}$")
 """Name of a temporary file of ours (the form snapshots use too, EVOLUTION 2.7 no. 69); a kill may leave one."""
@@ -66,6 +67,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     `mode` is the permission of the file; None keeps that of the file replaced, or the umask's for a new one. A
     symlink at `path` is replaced, never written through. Raises StorageError; the old file is then intact.
     """
+    readonly.refuse(path)
     temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
     try:
         if mode is None:
@@ -85,6 +87,7 @@ def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
     The content is complete at the moment the name appears (a hard link to the temporary file), so a reader never
     sees half of it.
     """
+    readonly.refuse(path)
     temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
     try:
         _write_temporary(temporary, data, mode)
@@ -125,6 +128,7 @@ def append_line(path: Path, text: str, *, fsync: bool = True, lock: bool = True,
     """
     if "\n" in text:
         raise ValueError("a line must not contain a newline")
+    readonly.refuse(path)
     line = text.encode("utf-8") + b"\n"
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
@@ -158,6 +162,7 @@ def replace_directory(incoming: Path, target: Path, aside: Path) -> None:
     Two renames: where the second fails, the first is taken back and StorageError raised. A kill between the two
     leaves `target` missing and `aside` whole; whoever calls this keeps a note that lets it repair that.
     """
+    readonly.refuse(target)
     try:
         os.rename(target, aside)  # noqa: PTH104  # one spelling for the renames here
         try:

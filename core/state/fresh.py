@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.foundation.clock import short_id
 from core.foundation.errors import ConflictError
-from core.state import atomic
+from core.state import atomic, readonly
 from core.state.agents import create_agent, default_config_text
 from core.state.evaluation import RunScore, evaluation_of
 from core.state.paths import (
@@ -50,6 +50,7 @@ def ensure_home(home: Path) -> ProjectPaths:
     project = HomePaths(home).project(DEFAULT_PROJECT)
     if project.root.exists():
         return project
+    readonly.refuse(project.root)
     home.mkdir(parents=True, exist_ok=True)
     staging = ProjectPaths(home / f".new-{short_id()}")
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.foundation import strict_json
+from core.state import readonly
 from core.state.atomic import append_line
 
 
@@ -49,6 +50,7 @@ class Lines:
 def append_record(path: Path, record: Mapping[str, Any], *, fsync: bool = True) -> None:
     """Append one record, making the directory where missing. Raises ValueError on a number that is not finite."""
     text = strict_json.dumps(record)
+    readonly.refuse(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     append_line(path, text, fsync=fsync)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.foundation.errors import BlockedError, ConflictError
 from core.foundation.visible import decode
-from core.state import fingerprint
+from core.state import fingerprint, readonly
 from core.state.atomic import LEFTOVER, publish_new, storage_error
 from core.state.pack import pack, require_regular
 from core.state.paths import AgentPaths
@@ -36,6 +36,7 @@ def keep(agent: AgentPaths, *, everything: bool = False) -> Snapshot:
 
 def keep_directory(agent: AgentPaths, state: Path, *, everything: bool = False) -> Snapshot:
     """Keep a directory that is, or was a moment ago, the agent's state."""
+    readonly.refuse(agent.root)
     for _ in range(3):
         require_regular(state)
         content, whole = _hashes(state)

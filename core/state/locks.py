@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.foundation.errors import ConflictError
 from core.foundation.visible import decode, visible_line
+from core.state import readonly
 from core.state.atomic import storage_error
 
 _POLL_S = 0.02
@@ -27,8 +28,10 @@ def held(path: Path, *, timeout_s: float = 10.0, shared: bool = False) -> Iterat
 
     The kernel lets go when the holder dies, so there is nothing stale to clean up. The lock belongs to the open
     file: taking it twice in one process waits for oneself, and children that we start don't inherit it. Raises
-    LockedError, naming the holder, after `timeout_s` seconds; 0 tries once.
+    LockedError, naming the holder, after `timeout_s` seconds; 0 tries once. A home that is opened read-only has no
+    locks to take.
     """
+    readonly.refuse(path)
     descriptor = _acquire(path, time.monotonic() + timeout_s, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     try:
         if not shared:

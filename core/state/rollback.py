@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.foundation.errors import ConflictError, NotFoundError, RefusedError
-from core.state import fingerprint
+from core.state import fingerprint, readonly
 from core.state.keeping import state_lock
 from core.state.locks import held
 from core.state.paths import AgentPaths
@@ -57,6 +57,7 @@ def roll_back(
     under one number. The present state is kept first. Raises NotFoundError, RefusedError (already there, or a live
     run holds the agent), BlockedError, LockedError, DamagedError, StorageError.
     """
+    readonly.refuse(agent.root)
     with held(state_lock(agent)):
         recover_locked(agent)
         target = default_target(agent) if version is None else version
@@ -85,6 +86,7 @@ def undo(agent: AgentPaths, actor: str, *, live_run: LiveRun | None = None) -> R
 
     Raises NotFoundError where there is nothing to undo, ConflictError where the state was changed since.
     """
+    readonly.refuse(agent.root)
     with held(state_lock(agent)):
         recover_locked(agent)
         last = undoable(agent)
@@ -118,6 +120,7 @@ def undoable(agent: AgentPaths) -> Swap | None:
 
 def recover(agent: AgentPaths) -> str | None:
     """Repair what a killed rollback, undo or import left; return what was done, None where there was nothing."""
+    readonly.refuse(agent.root)
     with held(state_lock(agent)):
         return recover_locked(agent)
 

@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from core.foundation.errors import ConflictError, NotFoundError, UsageError
+from core.state import readonly
 from core.state.paths import check_id
 
 # One skill under its newer and its older name; a library has either (EVOLUTION 3).
@@ -38,6 +39,7 @@ def install_skill(source: Path, skills: Path) -> Path:
     What its SKILL.md says is for the caller to judge (`core.skillrepo.document`). Raises UsageError where there is
     none, or for a symbolic link in it, and ConflictError where a skill of that name is installed.
     """
+    readonly.refuse(skills)
     name = source.name
     if not (source / "SKILL.md").is_file():
         raise UsageError(f"{source} is no skill: it has no SKILL.md.", hint="Give the directory of a skill.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.foundation.errors import DamagedError, NotFoundError
-from core.state import fingerprint
+from core.state import fingerprint, readonly
 from core.state.keeping import keep, state_lock
 from core.state.locks import held
 from core.state.paths import AgentPaths
@@ -49,6 +49,7 @@ def create(agent: AgentPaths) -> Snapshot:
     state is kept beside it; `warning` says so. Raises BlockedError for a state that can't be kept (symlinks ...),
     DamagedError where the config can't be read, LockedError, StorageError.
     """
+    readonly.refuse(agent.root)
     with held(state_lock(agent)):
         recover_locked(agent)
         if current_version(agent) is None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from core.foundation import strict_json
 from core.foundation.clock import now_s
 from core.foundation.errors import BlockedError, ConflictError, DamagedError, RefusedError
-from core.state import audit, fingerprint
+from core.state import audit, fingerprint, readonly
 from core.state.archive import CheckedArchive
 from core.state.atomic import replace_directory, storage_error, sync_directory, write_text
 from core.state.jsonlines import append_record, read_lines
@@ -77,6 +77,7 @@ def exchange_locked(
     The vault stays; memory and schedule stay unless `with_memory`. Raises RefusedError where a live run holds the
     agent, BlockedError where the present state can't be kept, StorageError; the old state then still stands.
     """
+    readonly.refuse(agent.root)
     if live_run is not None and (run := live_run(agent)) is not None:
         raise RefusedError(f"run {run} holds agent {agent.id}", hint="stop the run first, then try again")
     before = keep(agent, everything=True)
@@ -115,6 +116,7 @@ def recover_locked(agent: AgentPaths) -> str | None:
     swap = pending(agent)
     if swap is None:
         return None
+    readonly.refuse(agent.root)
     stage = _stage(agent, swap.token)
     what = f"an interrupted {swap.action.replace('_', ' ')}"
     present, outgoing, incoming = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.foundation.errors import ConflictError, DamagedError
 from core.foundation.visible import decode
-from core.state import fingerprint
+from core.state import fingerprint, readonly
 from core.state.archive import read_archive
 from core.state.atomic import write_new
 from core.state.keeping import keep, state_lock
@@ -57,6 +57,7 @@ def import_archive(
     config, its version, then whether that is higher or confirmed. Raises DamagedError (HostileArchiveError),
     VersionConflictError, and as `rollback.roll_back`.
     """
+    readonly.refuse(agent.root)
     checked = read_archive(archive)
     try:
         config = checked.read(CONFIG)
@@ -83,7 +84,9 @@ def export(agent: AgentPaths, version: int | None, out: Path, *, content_hash: s
     Without a version the present state is kept and exported as it is now, never a stale snapshot of its number. A
     vault that a foreign snapshot holds is left out. Raises ConflictError where the file exists already.
     """
+    readonly.refuse(out)
     if version is None:
+        readonly.refuse(agent.root, hint="Exporting the present state keeps it first; name a kept version to export.")
         with held(state_lock(agent)):
             recover_locked(agent)
             snapshot = keep(agent)

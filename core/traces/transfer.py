@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.foundation.clock import parse_ms
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
-from core.state import atomic
+from core.state import atomic, readonly
 from core.state.paths import AgentPaths
 from core.traces.parsing import Gap, TraceRecord, parse_line
 from core.traces.shards import check_session_id, session_shards
@@ -22,6 +22,7 @@ def export_trace(agent: AgentPaths, session_id: str, directory: Path) -> tuple[P
 
     Raises NotFoundError where there is no such Session, ConflictError where a copy would replace a file.
     """
+    readonly.refuse(directory)
     shards = session_shards(agent, session_id)
     if not shards:
         raise NotFoundError(f"There is no session {session_id} of agent {agent.id}.", hint="List the sessions.")
@@ -43,6 +44,7 @@ def import_trace(agent: AgentPaths, source: Path | bytes, *, largest: int = LARG
     timestamp. Raises UsageError over `largest` bytes, DamagedError naming the line that is none, ConflictError where an
     agent of the Project has a Session by that id. Nothing is written unless all of it is right.
     """
+    readonly.refuse(agent.root)
     raw = _limited(source, largest).rstrip(b"\r\n") + b"\n"
     first, moment = _checked(raw)
     session_id = check_session_id(first.text("session_id"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from core.foundation.clock import now_ms
+from core.state import readonly
 from core.state.atomic import StorageError, file_system_of
 from core.traces.records import Record, encode
 from core.traces.shards import new_trace_path, next_shard_path
@@ -24,6 +25,7 @@ class TraceWriteError(StorageError):
 
 def open_trace(path: Path) -> int:
     """Open `path` for TraceWriter.from_fd, its directories made; the caller may confine itself afterwards."""
+    readonly.refuse(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
