@@ -20,8 +20,9 @@ PANES: tuple[tuple[str, str, str], ...] = (
     ("scores", "4", "Scores"),
     ("versions", "5", "Versions"),
     ("inbox", "6", "Inbox"),
+    ("diff", "7", "Diff"),
 )
-"""Id, digit and name of each pane."""
+"""Id, digit and name of each pane; 8 and 9 are kept for the trainer and the strategies (DECISIONS 30)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("nav.page_down", ("pagedown",), "PgDn", "list", "One page down."),
     Action("nav.home", ("home", "g"), "Home g", "list", "To the first row."),
     Action("nav.end", ("end", "G"), "End G", "list", "To the last row; in a trace, stay there while it grows."),
-    Action("filter", ("slash",), "/", "list", "Show only rows that hold a text; Esc shows all again."),
+    Action(
+        "filter",
+        ("slash",),
+        "/",
+        "list",
+        "Show only rows that hold a text (!text: that don't); Esc shows all again.",
+        "filter",
+    ),
     Action("page.older", ("left_square_bracket",), "[", "matrix", "The pilot or round before.", "older"),
     Action("page.newer", ("right_square_bracket",), "]", "matrix", "The pilot or round after.", "newer"),
     Action("nav.left", ("left", "h"), "Left h", "matrix", "One run to the left."),
@@ -77,6 +85,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("freeze.older", ("left_square_bracket",), "[", "inbox", "The question before."),
     Action("freeze.newer", ("right_square_bracket",), "]", "inbox", "The question after."),
     Action("subject", ("o",), "o", "global", "Look at another agent or benchmark."),
+    Action("zoom", ("z",), "z", "global", "Give the whole screen to this pane; z or Esc gives it back."),
+    Action("copy", ("y",), "y", "global", "Copy the id of what is selected: to the terminal (OSC 52) and to a file."),
+    Action("copy.row", ("Y",), "Y", "global", "Copy what is selected as a whole."),
+    Action("pager", ("v",), "v", "global", "Read what is shown in $PAGER."),
+    Action("pause", ("space",), "Space", "global", "Hold what streams; again, to go on with what came meanwhile."),
     Action(
         "rollback",
         ("R",),

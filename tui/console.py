@@ -48,6 +48,7 @@ class Console(App[int], inherit_bindings=False):
             read_only=read_only,
             look_at=self.feed.look_at,
             refresh_all=self.feed.refresh,
+            tell_terminal=self.tell_terminal,
         )
 
     def get_default_screen(self) -> Screen[Any]:
@@ -71,6 +72,11 @@ class Console(App[int], inherit_bindings=False):
 
     def on_unmount(self) -> None:
         self.feed.stop()
+
+    def tell_terminal(self, sequence: str) -> None:
+        """Write an escape sequence of our own making to the terminal, where there is one."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
 
     async def _probe(self) -> None:
         from core.agents.isolation.support import probe

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.message import Message
 
 from tui.stores.console import ConsoleView
 from tui.stores.trace import OpenTrace
+from tui.work import Work
 
 
 class ViewsChanged(Message):
@@ -52,6 +54,30 @@ class Outcome:
     text: str
     hint: str = ""
     ok: bool = True
+
+
+class CopyWanted(Message):
+    """The operator wants `text` in the clipboard; `what` says in a few words what it is."""
+
+    def __init__(self, text: str, what: str) -> None:
+        self.text, self.what = text, what
+        super().__init__()
+
+
+class Said(Message):
+    """Something to say on the prompt line; a tone of the palette and what to do next."""
+
+    def __init__(self, text: str, tone: str = "plain", hint: str = "") -> None:
+        self.text, self.tone, self.hint = text, tone, hint
+        super().__init__()
+
+
+class DeedWanted(Message):
+    """Something to do in a thread: `do` gets the Work to report to; `doing` says it in words ("exporting v3")."""
+
+    def __init__(self, do: Callable[[Work], Outcome], doing: str) -> None:
+        self.do, self.doing = do, doing
+        super().__init__()
 
 
 class Done(Message):

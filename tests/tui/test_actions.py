@@ -11,6 +11,8 @@ from textual.keys import Keys, _character_to_key
 from tui.actions import ACTIONS, FOOTER_WIDTH, PANES, SCOPES, by_id, footer, keys_page, of_scope
 from tui.screens.frame import Frame
 from tui.screens.lines import footer_line, tabs_line
+from tui.screens.panes.base import method_of
+from tui.screens.panes.table import NUMBERED
 from tui.widgets.spans import width_of
 
 _NAMED = {key.value for key in Keys}
@@ -61,15 +63,17 @@ def test_read_only_has_no_dangerous_action() -> None:
 
 
 def test_every_action_is_done_somewhere() -> None:
-    done_by_lists_and_panes = {
-        *(action.id for action in of_scope("list") if action.id != "filter"),
-        *(f"pane.{pane}" for pane, _, _ in PANES),
-        "page.older", "page.newer", "nav.left", "nav.right", "evaluator",
-        "problem.next", "problem.previous", "trace.back", "freeze.older", "freeze.newer",
-    }  # fmt: skip
+    panes = {pane.pane_id: pane for pane in NUMBERED}
+    done_by_lists = {action.id for action in of_scope("list") if action.id.startswith("nav.") or action.id == "open"}
     for action in ACTIONS:
-        if action.id not in done_by_lists_and_panes:
-            assert hasattr(Frame, f"_do_{action.id.replace('.', '_')}"), action.id
+        if action.id in done_by_lists or action.id in {f"pane.{pane}" for pane in panes}:
+            continue
+        does = hasattr(Frame, "_" + method_of(action.id)) or hasattr(panes.get(action.scope), method_of(action.id))
+        assert does, f"{action.id} does nothing"
+
+
+def test_the_panes_are_those_of_the_registry() -> None:
+    assert [pane.pane_id for pane in NUMBERED] == [pane for pane, _, _ in PANES]
 
 
 def test_the_documented_keys_are_the_registrys() -> None:

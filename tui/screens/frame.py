@@ -13,25 +13,26 @@ from textual.widget import Widget
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
-from tui.messages import Done, Outcome, TraceOpened
+from tui.clipboard import copy
+from tui.messages import CopyWanted, DeedWanted, Done, Outcome, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.deeds import Deeds
 from tui.screens.help import HelpScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
-from tui.screens.panes.base import Pane, TraceWanted
+from tui.screens.panes.base import Pane, TraceWanted, method_of
 from tui.screens.panes.inbox import InboxPane
-from tui.screens.panes.matrix import MatrixPane
-from tui.screens.panes.scores import ScoresPane, Summary
 from tui.screens.panes.sessions import SessionsPane
+from tui.screens.panes.table import BESIDE, NUMBERED
 from tui.screens.panes.tail import Tail
 from tui.screens.panes.trace import TracePane
-from tui.screens.panes.versions import VersionsPane
+from tui.screens.works import Works, failure
 from tui.stores.console import ConsoleView
 from tui.stores.runs import Subject
 from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Bar
 from tui.widgets.line_list import LineList, RowList
 from tui.widgets.prompt import Prompt
+from tui.work import Work
 
 SLIP_S = 0.3
 """A dangerous key this soon after a change of pane may have been meant for the pane before."""
@@ -56,12 +57,13 @@ class Frame(ConsoleScreen):
         read_only: bool = False,
         look_at: Callable[[Subject], None] = lambda subject: None,
         refresh_all: Callable[[], None] = lambda: None,
+        tell_terminal: Callable[[str], None] = lambda sequence: None,
     ) -> None:
         super().__init__(id="frame")
         self.project, self.view, self.read_only = project, view, read_only
         self.isolation = ""
         self.active, self.main = "sessions", "matrix"
-        self._look_at, self._refresh_all = look_at, refresh_all
+        self._look_at, self._refresh_all, self._tell_terminal = look_at, refresh_all, tell_terminal
         self._changed_pane = self._interrupted = 0.0
         self._focus_before: Widget | None = None
         self._greeting: tuple[str, str, str] | None = None
@@ -70,15 +72,17 @@ class Frame(ConsoleScreen):
         yield Bar(id="status")
         yield Bar(id="tabs")
         with Container(id="body"):
-            yield from (SessionsPane(), MatrixPane(), TracePane(), ScoresPane(), VersionsPane(), InboxPane())
-            yield from (Summary(), Tail())
+            yield from (make() for make in (*NUMBERED, *BESIDE))
         yield Bar(id="too-small")
         yield Prompt(id="prompt")
         yield Bar(id="footer")
 
     def on_mount(self) -> None:
         self.whole = len(self.query("*"))
-        self.deeds = Deeds(self.project, self.query_one(Prompt), self._in_thread)
+        self.works = Works(self)
+        self.deeds = Deeds(
+            self.project, self.query_one(Prompt), lambda deed, doing: self.start(lambda _: deed(), doing)
+        )
         self.query_one("#too-small", Bar).show(
             ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
         )
@@ -118,6 +122,7 @@ class Frame(ConsoleScreen):
             sessions.redraw()
         self.query_one(Tail).of(sessions.selected())
         self.query_one(Prompt).age()
+        self.query_one(Prompt).working(self.works.words())
 
     def lines(self) -> None:
         """Fill status row, tabs, prompt line and footer."""
@@ -145,7 +150,13 @@ class Frame(ConsoleScreen):
         return frozenset(useless)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self.lines)
+        self.call_after_refresh(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Draw what came into sight, at a new size or in a new place."""
+        for pane in self.query(Pane):
+            pane.catch_up()
+        self.lines()
 
     # Panes
 
@@ -159,10 +170,12 @@ class Frame(ConsoleScreen):
         self.active = pane_id
         if pane_id != "sessions":
             self.main = pane_id
+        self._pane().catch_up(soon=True)
         for pane in self.query(Pane):
             pane.set_class(pane.pane_id == self.active, "active")
             pane.set_class(pane.pane_id == self.main, "main")
         self.query_one(Tail).set_class(self.active == "sessions", "active")
+        self.call_after_refresh(self._catch_up)
         if focus:
             self.restore_focus()
         self.lines()
@@ -193,7 +206,7 @@ class Frame(ConsoleScreen):
             try:
                 opened = OpenTrace.open(self.project, session_id, about)
             except (ExuviaError, OSError) as error:
-                self.post_message(Done(_failure(error)))
+                self.post_message(Done(failure(error)))
             else:
                 self.post_message(TraceOpened(opened))
 
@@ -223,7 +236,7 @@ class Frame(ConsoleScreen):
         if head == "pane" and rest in {pane for pane, _, _ in PANES}:
             self.activate(rest)
         elif not self._pane().do(action_id):
-            getattr(self, f"_do_{action_id.replace('.', '_')}", lambda: None)()
+            getattr(self, "_" + method_of(action_id), lambda: None)()
 
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
         """Say what happened, on the prompt line."""
@@ -250,10 +263,15 @@ class Frame(ConsoleScreen):
     def _do_back(self) -> None:
         pane = self._pane()
         filtered = [rows for rows in pane.query(RowList) if rows.filter]
+        if self.works.end():
+            self.flash("Ending it...")
+            return
         if filtered:
             for rows in filtered:
                 rows.set_filter("")
             self.lines()
+        elif self.has_class("-zoom"):
+            self._do_zoom()
         elif self.focused is not None and self.focused is not pane.first_focus():
             self.restore_focus()
         elif self.active == "trace":
@@ -304,6 +322,43 @@ class Frame(ConsoleScreen):
         live = selected if selected is not None and selected.is_live else next(iter(self.view.sessions.live), None)
         self.deeds.stop(self.view, live.run_id if live else None)
 
+    def _do_pause(self) -> None:
+        held = self.query_one(Tail).hold()
+        self.flash("Held; Space goes on." if held else "Following again.")
+
+    def _do_zoom(self) -> None:
+        self.toggle_class("-zoom")
+        self.call_after_refresh(self._catch_up)
+
+    def _do_copy(self) -> None:
+        self._copy(whole=False)
+
+    def _do_copy_row(self) -> None:
+        self._copy(whole=True)
+
+    def _copy(self, *, whole: bool) -> None:
+        found = self._pane().copied(whole=whole)
+        if found is None:
+            self.flash("Nothing is selected that could be copied.")
+        else:
+            self.on_copy_wanted(CopyWanted(*found))
+
+    def on_copy_wanted(self, event: CopyWanted) -> None:
+        where, hint = copy(event.text, self._tell_terminal)
+        self.flash(f"Copied {event.what} to {where}.", "plain", hint)
+
+    def _do_pager(self) -> None:
+        from tui.pager import page
+
+        text = self._pane().reading()
+        if not text:
+            self.flash("There is no text here to read at length.")
+            return
+        try:
+            page(self.app, text)
+        except ExuviaError as error:
+            self.flash(str(error), "bad", error.hint)
+
     def _do_refresh(self) -> None:
         self._refresh_all()
         self.flash("Read again.")
@@ -328,23 +383,21 @@ class Frame(ConsoleScreen):
 
     # Deeds in threads
 
-    def _in_thread(self, deed: Callable[[], Outcome], doing: str) -> None:
+    def start(self, do: Callable[[Work], Outcome], doing: str) -> None:
+        """Do something in a thread."""
         self.flash(f"{doing}...")
+        self.works.start(do, doing)
 
-        def do_it() -> None:
-            try:
-                outcome = deed()
-            except (ExuviaError, OSError) as error:
-                outcome = _failure(error)
-            self.post_message(Done(outcome))
+    def on_deed_wanted(self, event: DeedWanted) -> None:
+        event.stop()
+        self.start(event.do, event.doing)
 
-        self.run_worker(do_it, thread=True, exit_on_error=False, group="deeds", description=doing)
+    def on_said(self, event: Said) -> None:
+        event.stop()
+        self.flash(event.text, event.tone, event.hint)
 
     def on_done(self, event: Done) -> None:
         outcome = event.outcome
+        self.query_one(Prompt).working(self.works.words())
         self.flash(outcome.text, "good" if outcome.ok else "bad", outcome.hint)
         self._refresh_all()
-
-
-def _failure(error: Exception) -> Outcome:
-    return Outcome(str(error), getattr(error, "hint", ""), ok=False)

@@ -51,7 +51,7 @@ def tabs_line(active: str, waiting: int) -> Line:
     for pane, digit, name in PANES:
         label = f"{digit} {name}" + (f"({waiting})" if pane == "inbox" and waiting else "")
         tone = "bar" if pane == active else "mark" if pane == "inbox" and waiting else "dim"
-        line += [(f" {label} ", tone), (" ", "plain")]
+        line.append((f" {label} ", tone))
     return tuple(line)
 
 

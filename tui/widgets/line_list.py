@@ -29,6 +29,13 @@ class Row:
     find: str = ""
 
 
+def is_wanted(text: str, wanted: str) -> bool:
+    """Tell whether a filter lets `text` through: it holds `wanted` in any case, or, after a `!`, does not."""
+    negated = wanted.startswith("!")
+    wanted = wanted.removeprefix("!").casefold()
+    return not wanted or (wanted in text.casefold()) != negated
+
+
 class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     """A list of rows of equal height. Subclasses say how many there are and what each looks like.
 
@@ -195,7 +202,7 @@ class RowList(LineList):
             self.select(index)
 
     def set_filter(self, text: str) -> None:
-        """Show only rows that hold `text`, in any case; rows that can't be selected stay."""
+        """Show only rows that hold `text` (with `!` in front: that don't), in any case; headings stay."""
         self.filter = text
         self._remake()
 
@@ -203,10 +210,7 @@ class RowList(LineList):
         if self._make is None:
             return
         self._width = self.inner_width
-        wanted = self.filter.casefold()
-        new = tuple(
-            row for row in self._make(self._width) if not wanted or not row.selectable or wanted in row.find.casefold()
-        )
+        new = tuple(row for row in self._make(self._width) if not row.selectable or is_wanted(row.find, self.filter))
         old, key = self._rows, self.key
         self._rows = new
         self.resized()

@@ -36,6 +36,7 @@ class Prompt(Widget, can_focus=False):
         self._flash: Line = ()
         self._flashed = 0.0
         self._resting: Line = ()
+        self._working = ""
         self._question = ""
         self._confirm: Answer | None = None
         self._ask: Text | None = None
@@ -62,6 +63,13 @@ class Prompt(Widget, can_focus=False):
         self._flash = ((text, tone), *((("  " + hint, "dim"),) if hint else ()))
         self.refresh()
 
+    def working(self, words: str) -> None:
+        """Say how far something is that takes a while; "" where nothing does."""
+        if words != self._working:
+            self._working = words
+            if not self.is_busy:
+                self.refresh()
+
     def age(self) -> None:
         """Take a flash away that was there long enough to be read."""
         if monotonic() - self._flashed > FLASH_S:
@@ -77,6 +85,10 @@ class Prompt(Widget, can_focus=False):
         """Ask a question that only `y` agrees to."""
         self._begin(f" {question}")
         self._confirm = answer
+
+    def confirm_typed(self, question: str, word: str, answer: Answer) -> None:
+        """Ask a question that only typing `word` agrees to: for what cannot be undone."""
+        self.ask(f"{question} Type {word}:", lambda typed: answer(typed is not None and typed.strip() == word))
 
     def ask(self, question: str, done: Text, initial: str = "") -> None:
         """Ask for a text; None where the operator leaves it."""
@@ -157,6 +169,8 @@ class Prompt(Widget, can_focus=False):
             cursor = strip_of(((self._question, "mark"), (" ", "plain"), (shown, "plain")), width - 1, self.rich_style)
             used = min(width - 1, width_of(self._question) + 1 + width_of(shown))
             return _with_cursor(cursor, used, width, self.rich_style)
+        if self._working:
+            return strip_of(((f" {self._working}", "accent"), ("   Esc ends it", "dim")), width, self.rich_style)
         return strip_of(self._flash or self._resting, width, self.rich_style)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from time import time
 
@@ -27,13 +28,18 @@ class TraceWanted(Message):
 
 
 class Pane(Vertical):
-    """A pane. `show` takes the newest view; a subclass repaints what changed in it."""
+    """A pane. `show` takes the newest view; a subclass repaints what changed in it.
+
+    An action of the pane's own scope, say `page.older`, is done by its method `do_page_older`. Invariant: a pane out
+    of sight draws nothing; it is drawn when it comes into sight.
+    """
 
     pane_id = ""
 
     def __init__(self) -> None:
         super().__init__(id=self.pane_id, classes="pane")
         self.view = ConsoleView()
+        self._late = True
 
     def compose(self) -> ComposeResult:
         yield PaneTitle(id=f"{self.pane_id}-title")
@@ -46,11 +52,18 @@ class Pane(Vertical):
     def show(self, view: ConsoleView) -> None:
         """Take the newest view."""
         self.view = view
-        self.redraw()
+        self._late = True
+        self.catch_up()
+
+    def catch_up(self, *, soon: bool = False) -> None:
+        """Draw what is newer than what was drawn, where it is in sight, or will be at once (`soon`)."""
+        if self._late and (soon or self.display):
+            self.redraw()
 
     def redraw(self) -> None:
         """Draw, where there is something to draw on: not before the parts are there, not while the app leaves."""
         if own_screen(self).stands:
+            self._late = False
             self.draw()
 
     def draw(self) -> None:
@@ -58,8 +71,20 @@ class Pane(Vertical):
         raise NotImplementedError
 
     def do(self, action_id: str) -> bool:
-        """Do an action of this pane's scope; tell whether it was one."""
-        return False
+        """Do an action of this pane's scope, or one that it does in its own way; tell whether it did."""
+        done: Callable[[], None] | None = getattr(self, method_of(action_id), None)
+        if done is None:
+            return False
+        done()
+        return True
+
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        """Return what to copy and what it is in words: the id of what is selected, or all of it; None: nothing."""
+        return None
+
+    def reading(self) -> str:
+        """Return the text that a pager shows: what is selected, to read at length; "" where there is none."""
+        return ""
 
     def first_focus(self) -> Widget | None:
         """Return the widget that gets the focus when the pane is entered; None while the app leaves."""
@@ -82,6 +107,11 @@ class Pane(Vertical):
 
     def on_descendant_blur(self) -> None:
         self.query(PaneTitle).refresh()
+
+
+def method_of(action_id: str) -> str:
+    """Return the name of the method that does an action: `do_page_older` for `page.older`."""
+    return f"do_{action_id.replace('.', '_')}"
 
 
 def points(score: float | None) -> str:

@@ -63,15 +63,17 @@ class InboxPane(Pane):
         event.stop()
         self.query_one("#inbox-statement", WrappedText).focus()
 
-    def do(self, action_id: str) -> bool:
+    def do_freeze_older(self) -> None:
+        self._flip(-1)
+
+    def do_freeze_newer(self) -> None:
+        self._flip(1)
+
+    def _flip(self, step: int) -> None:
         pending, freeze = self.view.inbox.pending, self.freeze
-        if action_id not in ("freeze.older", "freeze.newer"):
-            return False
         if freeze is not None:
-            step = -1 if action_id == "freeze.older" else 1
             self._at = pending[max(0, min(len(pending) - 1, pending.index(freeze) + step))].id
             self.draw()
-        return True
 
     def _case(self) -> CaseRow | None:
         freeze, key = self.freeze, self.query_one("#inbox-list", RowList).key

@@ -100,24 +100,31 @@ class MatrixPane(Pane):
             about += f": {points(cell.score)}"
         self.post_message(TraceWanted(session_id, about))
 
-    def do(self, action_id: str) -> bool:
+    def do_page_older(self) -> None:
+        self._flip(-1)
+
+    def do_page_newer(self) -> None:
+        self._flip(1)
+
+    def _flip(self, step: int) -> None:
         pages, page = self.view.matrix.pages, self.page
-        grid = self.query_one(Grid)
-        if action_id in ("page.older", "page.newer") and page is not None:
-            step = -1 if action_id == "page.older" else 1
+        if page is not None:
             at = max(0, min(len(pages) - 1, pages.index(page) + step))
             self._at = None if at == len(pages) - 1 else pages[at].key
             self.draw()
-        elif action_id == "nav.left":
-            grid.move(grid.row, grid.column - 1)
-        elif action_id == "nav.right":
-            grid.move(grid.row, grid.column + 1)
-        elif action_id == "evaluator":
-            if grid.cell is not None:
-                self._open(grid.cell, grid.cell.evaluator_id, "Evaluator")
-        else:
-            return action_id in ("page.older", "page.newer")
-        return True
+
+    def do_nav_left(self) -> None:
+        grid = self.query_one(Grid)
+        grid.move(grid.row, grid.column - 1)
+
+    def do_nav_right(self) -> None:
+        grid = self.query_one(Grid)
+        grid.move(grid.row, grid.column + 1)
+
+    def do_evaluator(self) -> None:
+        cell = self.query_one(Grid).cell
+        if cell is not None:
+            self._open(cell, cell.evaluator_id, "Evaluator")
 
     def version_in_sight(self) -> int | None:
         return None

@@ -21,6 +21,14 @@ class Tail(Pane):
     def __init__(self) -> None:
         super().__init__()
         self.run: RunLine | None = None
+        self.held = False
+
+    def hold(self) -> bool:
+        """Hold what is shown, or go on with what came meanwhile; tell which."""
+        self.held = not self.held
+        if not self.held:
+            self.redraw()
+        return self.held
 
     def parts(self) -> ComposeResult:
         yield RowList(id="tail-list")
@@ -39,7 +47,8 @@ class Tail(Pane):
         """Show the tail of a run."""
         if run != self.run:
             self.run = run
-            self.redraw()
+            if not self.held:
+                self.redraw()
 
     def draw(self) -> None:
         rows = self.query_one("#tail-list", RowList)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from textual.app import ComposeResult
 
 from tui.actions import bindings
+from tui.messages import Said
 from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted
 from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Rule
 from tui.widgets.line_list import LineList
-from tui.widgets.prompt import Prompt
 from tui.widgets.spans import Line, fit, plain
 from tui.widgets.wrapped_text import WrappedText
 
@@ -148,20 +148,24 @@ class TracePane(Pane):
         )
         self.query_one("#trace-detail", WrappedText).show(plain(trace.detail(number)), (session, number))
 
-    def do(self, action_id: str) -> bool:
+    def do_problem_next(self) -> None:
+        self._problem(1)
+
+    def do_problem_previous(self) -> None:
+        self._problem(-1)
+
+    def _problem(self, step: int) -> None:
         trace, lines = self.trace, self.query_one(TraceLines)
-        if action_id in ("problem.next", "problem.previous") and trace is not None:
-            found = trace.next_problem(lines.cursor, 1 if action_id == "problem.next" else -1)
-            if found is not None:
-                lines.select(found)
-            else:
-                where = "after" if action_id == "problem.next" else "before"
-                self.screen.query_one(Prompt).flash(f" No record {where} this one failed.")
-        elif action_id == "trace.back":
-            if self._before:
-                session_id, about = self._before.pop()
-                self._going_back = True
-                self.post_message(TraceWanted(session_id, about))
+        if trace is None:
+            return
+        found = trace.next_problem(lines.cursor, step)
+        if found is not None:
+            lines.select(found)
         else:
-            return False
-        return True
+            self.post_message(Said(f"No record {'after' if step > 0 else 'before'} this one failed."))
+
+    def do_trace_back(self) -> None:
+        if self._before:
+            session_id, about = self._before.pop()
+            self._going_back = True
+            self.post_message(TraceWanted(session_id, about))

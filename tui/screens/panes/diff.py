@@ -1,0 +1,26 @@
+"""Pane 7: two states of an agent side by side, file by file."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from tui.actions import bindings
+from tui.screens.panes.base import Pane
+from tui.widgets.spans import plain
+from tui.widgets.wrapped_text import WrappedText
+
+
+class DiffPane(Pane):
+    """Shows what differs between two states."""
+
+    pane_id = "diff"
+    BINDINGS = bindings("diff")
+
+    def parts(self) -> ComposeResult:
+        yield WrappedText(id="diff-text")
+
+    def draw(self) -> None:
+        self.title("nothing compared yet")
+        self.query_one("#diff-text", WrappedText).show(
+            plain(["Choose a version in Versions (5) or Scores (4)."], "dim"), "empty"
+        )

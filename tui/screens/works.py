@@ -1,0 +1,56 @@
+"""Deeds in threads: one place starts them, shows how far they are, ends them, and says what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.widget import Widget
+
+from core.foundation.errors import ExuviaError
+from tui.messages import Done, Outcome
+from tui.work import Ended, Work
+
+
+class Works:
+    """The deeds under way. Invariant: each ends with exactly one `Done`, posted to `screen`."""
+
+    def __init__(self, screen: Widget) -> None:
+        self._screen = screen
+        self._under_way: list[Work] = []
+
+    def start(self, do: Callable[[Work], Outcome], doing: str) -> None:
+        """Do something in a thread; whatever it raises of our own becomes its outcome."""
+        work = Work(doing)
+        self._under_way.append(work)
+
+        def do_it() -> None:
+            try:
+                outcome = do(work)
+            except Ended:
+                outcome = Outcome(f"Ended: {doing}.", "Nothing half-done stays.", ok=False)
+            except (ExuviaError, OSError) as error:
+                outcome = failure(error)
+            finally:
+                self._under_way.remove(work)
+            self._screen.post_message(Done(outcome))
+
+        self._screen.run_worker(do_it, thread=True, exit_on_error=False, group="deeds", description=doing)
+
+    def words(self) -> str:
+        """Return how far the newest deed is, "" where none takes long."""
+        return next((words for work in reversed(self._under_way) if (words := work.words())), "")
+
+    def end(self) -> bool:
+        """Ask the newest deed to end; tell whether there was one that had taken a while."""
+        late = [work for work in self._under_way if work.words() and not work.is_ending]
+        if late:
+            late[-1].end()
+        return bool(late)
+
+    def __bool__(self) -> bool:
+        return bool(self._under_way)
+
+
+def failure(error: Exception) -> Outcome:
+    """Return an error of ours as an outcome."""
+    return Outcome(str(error), getattr(error, "hint", ""), ok=False)
