@@ -283,6 +283,11 @@ class ProjectPaths:
         """What running sessions say of themselves."""
         return self.own / "live"
 
+    @property
+    def mail(self) -> Path:
+        """A box each Session that listens: the operator's words to it (see `mailbox`)."""
+        return self.own / "mail"
+
 
 @dataclass(frozen=True)
 class HomePaths:
