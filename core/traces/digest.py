@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.foundation.clock import SESSION_ID, parse_ms
@@ -85,14 +85,17 @@ def protocol_fields(text: str) -> dict[str, str]:
 
 def digest(records: Iterable[TraceRecord]) -> Digest:
     """Go once over the records of a Session, shard after shard."""
-    walk = _Walk()
+    walk = DigestWalk()
     for record in records:
         walk.step(record)
     return walk.finish()
 
 
-class _Walk:
-    """Invariant: `_open` says whether a request is under way; its usage is unknown until a token_usage counts it."""
+class DigestWalk:
+    """A digest that grows with its Session.
+
+    Invariant: `_open` says whether a request is under way; its usage is unknown until a token_usage counts it.
+    """
 
     def __init__(self) -> None:
         self._digest = Digest()
@@ -102,6 +105,7 @@ class _Walk:
         self._open = self._answered = self._counted = False
 
     def step(self, record: TraceRecord) -> None:
+        """Take in the next record."""
         self._digest.records += 1
         if record.timestamp and parse_ms(record.timestamp) is not None:
             self._digest.first_ts = min(self._digest.first_ts or record.timestamp, record.timestamp)
@@ -129,7 +133,14 @@ class _Walk:
                 if (fields := protocol_fields(self._digest.last_text)).get("session_id"):
                     self._digest.answer = fields
 
+    def so_far(self) -> Digest:
+        """Return what is known now, as a copy. A request under way is not counted: it may yet be told."""
+        usage = [replace(model) for model in self._models.values()]
+        calls = [replace(call) for call in self._calls.values()]
+        return replace(self._digest, usage=usage, calls=calls, pointers=list(self._digest.pointers))
+
     def finish(self) -> Digest:
+        """Return the digest of a Session that has ended: what it has not counted by now is unknown."""
         self._close_request("")
         self._digest.usage = list(self._models.values())
         self._digest.calls = list(self._calls.values())
