@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from tui.stores.console import ConsoleView
+from tui.stores.diff import Side
 from tui.stores.trace import OpenTrace
 from tui.work import Work
 
@@ -77,6 +78,14 @@ class DeedWanted(Message):
 
     def __init__(self, do: Callable[[Work], Outcome], doing: str) -> None:
         self.do, self.doing = do, doing
+        super().__init__()
+
+
+class DiffWanted(Message):
+    """The operator wants to see what differs from `left` to `right`; `file` is what to look at first."""
+
+    def __init__(self, left: Side, right: Side, file: str = "") -> None:
+        self.left, self.right, self.file = left, right, file
         super().__init__()
 
 

@@ -14,12 +14,13 @@ from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
-from tui.messages import CopyWanted, DeedWanted, Done, Outcome, Said, TraceOpened
+from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.deeds import Deeds
 from tui.screens.help import HelpScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
 from tui.screens.panes.base import Pane, TraceWanted, method_of
+from tui.screens.panes.diff import DiffPane
 from tui.screens.panes.inbox import InboxPane
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED
@@ -223,6 +224,12 @@ class Frame(ConsoleScreen):
         """Take in what was appended to the open trace."""
         if self.stands:
             self.query_one(TracePane).follow(session_ids)
+
+    def on_diff_wanted(self, event: DiffWanted) -> None:
+        event.stop()
+        if self.stands:
+            self.query_one(DiffPane).compare(event.left, event.right, event.file)
+            self.activate("diff")
 
     # Actions
 

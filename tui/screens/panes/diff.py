@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 
 from tui.actions import bindings
 from tui.screens.panes.base import Pane
+from tui.stores.diff import Side
 from tui.widgets.spans import plain
 from tui.widgets.wrapped_text import WrappedText
 
@@ -18,6 +19,9 @@ class DiffPane(Pane):
 
     def parts(self) -> ComposeResult:
         yield WrappedText(id="diff-text")
+
+    def compare(self, left: Side, right: Side, file: str = "") -> None:
+        """Compare two sides; `file` is shown first."""
 
     def draw(self) -> None:
         self.title("nothing compared yet")

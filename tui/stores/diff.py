@@ -1,0 +1,7 @@
+"""What a comparison shows: two sides, the files that differ, and why a Candidate differs."""
+
+from __future__ import annotations
+
+from core.evolution.sides import Side
+
+__all__ = ["Side"]
