@@ -22,7 +22,7 @@ _ENDS = "\n\r\u2028\u2029"
 _SPACE = "\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _HEADING = re.compile(f"(?:\\A|(?<=[{_ENDS}]))#[{_SPACE}]+([^{_ENDS}]+)(?=[{_ENDS}]|\\Z)")
 _CASE_LABEL = re.compile(f"(?i:case)[{_SPACE}]*[0-9]+[{_SPACE}]*[::]")
-_SPACES = "".join(chr(code) for code in range(0x10000) if re.match(f"[{_SPACE}]", chr(code)))
+_SPACES = _SPACE.replace("\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B))))
 
 
 @dataclass(frozen=True)
