@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from core.evolution.events import Event, EventName, fold
-from core.evolution.specs import Kind
+from core.evolution.events import Event, EventName
+from core.evolution.run_paths import Kind
 
 RunState = Literal["running", "waiting", "blocked", "failed", "finished", "dead", "stopped"]
 ENDED: frozenset[str] = frozenset({"blocked", "failed", "finished", "stopped"})
@@ -15,7 +15,10 @@ ENDED: frozenset[str] = frozenset({"blocked", "failed", "finished", "stopped"})
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell as it stands. `score` is None until it is scored: a failed cell has none. `cost` None is unknown."""
+    """A cell as it stands. `score` is None until it is scored: a failed cell has none. `cost` None is unknown.
+
+    `started` is when its Evaluator began (UTC), "" where nobody tells.
+    """
 
     cell: str
     case_id: str
@@ -33,6 +36,7 @@ class CellView:
     failure_code: str | None = None
     reason: str = ""
     attempt: int = 0
+    started: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,13 @@ class SpentView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run. `state` says what it is doing; `reason` why it is blocked or failed; times are UTC."""
+    """A run. `state` says what it is doing; `reason` why it is blocked or failed; times are UTC.
+
+    `observed` marks one that another program runs: inferred from traces and scoreboard, without a journal, and out of
+    reach of everything that needs one. `waiting_for` are the approvals (freezes, questions, tool calls) that it asked
+    for and has not heard of yet, in the order asked; `approval_id` is the first of them. `told` are the operator's
+    words that it has read.
+    """
 
     run_id: str
     kind: Kind
@@ -106,6 +116,8 @@ class RunView:
     lowest_pilot: int | None = None
     frozen_pilot: int | None = None
     approval_id: str | None = None
+    waiting_for: tuple[str, ...] = ()
+    told: tuple[Mapping[str, Any], ...] = ()
     approvals: tuple[Mapping[str, Any], ...] = ()
     baseline: Mapping[str, Any] | None = None
     reference: Mapping[str, Any] | None = None
@@ -115,6 +127,7 @@ class RunView:
     reason: str = ""
     result: Mapping[str, Any] | None = None
     damaged_lines: int = 0
+    observed: bool = False
 
     def sessions_of(self, role: str) -> tuple[SessionView, ...]:
         """Return the run's Sessions that play `role`, in order of appearance."""
@@ -133,7 +146,7 @@ class RunView:
 
 def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, alive: bool) -> RunView:
     """Return the view of a run. `alive` tells whether its engine lives; a silent dead one is "dead"."""
-    initial = RunView(
+    view = RunView(
         run_id,
         spec.get("kind", "build"),
         "running",
@@ -141,7 +154,24 @@ def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, 
         str(spec.get("benchmark_id", "")),
         spec=spec,
     )
-    view = fold(_apply, initial, events)
+    # Most events are about one cell or Session of many; these two grow in place, so that a long journal folds in time
+    # that grows with its length and not with its square.
+    cells: dict[str, CellView] = {}
+    sessions: dict[str, SessionView] = {}
+    updated = ""
+    for event in events:
+        updated, name = event["time"], event["event"]
+        if name == EventName.CELL:
+            cells[event["cell"]] = _cell(cells.get(event["cell"]), event)
+        elif name == EventName.SESSION:
+            _session(sessions, event, event["role"], event.get("agent_id") or view.agent_id)
+        elif name == EventName.TARGET_STARTED:
+            _session(sessions, event, "target", view.agent_id)
+            if (cell := cells.get(event["cell"])) is not None:
+                cells[cell.cell] = replace(cell, session_id=event["session_id"])
+        elif (change := _CHANGES.get(name)) is not None:
+            view = change(view, event)
+    view = replace(view, updated=updated, cells=tuple(cells.values()), sessions=tuple(sessions.values()))
     if not alive and view.state not in ENDED:
         return replace(view, state="dead")
     if alive and view.state == "running" and view.approval_id is not None:
@@ -149,58 +179,36 @@ def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, 
     return view
 
 
-def _apply(view: RunView, event: Event) -> RunView:
-    view = replace(view, updated=event["time"])
-    change = _CHANGES.get(event["event"])
-    return change(view, event) if change else view
-
-
 def _started(view: RunView, event: Event) -> RunView:
     return replace(view, pid=event["pid"], started=view.started or event["time"], state="running", reason="")
 
 
-def _cell(view: RunView, event: Event) -> RunView:
-    old = next((cell for cell in view.cells if cell.cell == event["cell"]), None)
+_TOLD_OF_CELL = (
+    "score",
+    "cost",
+    "reported_cost",
+    "duration_ms",
+    "session_id",
+    "evaluator_session_id",
+    "failure_code",
+    "reason",
+    "attempt",
+)
+
+
+def _cell(old: CellView | None, event: Event) -> CellView:
     base = old or CellView(
         event["cell"], event["case_id"], event["run"], event["version"], event["stage"], event["index"], "queued"
     )
-    told = {
-        name: event[name]
-        for name in (
-            "score",
-            "cost",
-            "reported_cost",
-            "duration_ms",
-            "session_id",
-            "evaluator_session_id",
-            "failure_code",
-            "reason",
-            "attempt",
-        )
-        if event.get(name) is not None
-    }
+    told = {name: event[name] for name in _TOLD_OF_CELL if event.get(name) is not None}
     if event["state"] in {"running", "scored"}:
         told = {"failure_code": None, "reason": "", **told}
-    cell = replace(base, state=event["state"], **told)
-    if old is None:
-        return replace(view, cells=(*view.cells, cell))
-    return replace(view, cells=tuple(cell if c is old else c for c in view.cells))
+    return replace(base, state=event["state"], **told)
 
 
-def _session(view: RunView, event: Event) -> RunView:
-    if any(session.session_id == event["session_id"] for session in view.sessions):
-        return view
-    agent_id = event.get("agent_id") or view.agent_id
-    session = SessionView(event["role"], event["session_id"], agent_id, event.get("cell"))
-    return replace(view, sessions=(*view.sessions, session))
-
-
-def _target(view: RunView, event: Event) -> RunView:
-    view = _session(view, {**event, "role": "target", "agent_id": view.agent_id})
-    cells = tuple(
-        replace(cell, session_id=event["session_id"]) if cell.cell == event["cell"] else cell for cell in view.cells
-    )
-    return replace(view, cells=cells)
+def _session(sessions: dict[str, SessionView], event: Event, role: str, agent_id: str) -> None:
+    if event["session_id"] not in sessions:
+        sessions[event["session_id"]] = SessionView(role, event["session_id"], agent_id, event.get("cell"))
 
 
 def _pilot(view: RunView, event: Event) -> RunView:
@@ -215,7 +223,22 @@ def _frozen(view: RunView, event: Event) -> RunView:
 
 
 def _decided(view: RunView, event: Event) -> RunView:
-    return replace(view, approval_id=None, approvals=(*view.approvals, event))
+    return replace(_heard(view, event), approvals=(*view.approvals, event))
+
+
+def _asked(view: RunView, event: Event) -> RunView:
+    waits = (*(one for one in view.waiting_for if one != event["approval_id"]), event["approval_id"])
+    return replace(view, waiting_for=waits, approval_id=waits[0])
+
+
+def _heard(view: RunView, event: Event) -> RunView:
+    waits = tuple(one for one in view.waiting_for if one != event["approval_id"])
+    return replace(view, waiting_for=waits, approval_id=waits[0] if waits else None)
+
+
+def _read_word(view: RunView, event: Event) -> RunView:
+    word = {key: value for key, value in event.items() if key != "event"}
+    return replace(view, told=(*view.told, word))
 
 
 def _candidate(view: RunView, event: Event) -> RunView:
@@ -264,14 +287,14 @@ _CHANGES: Mapping[str, Any] = {
     EventName.RUN_STARTED: _started,
     EventName.RUN_RESUMED: _started,
     EventName.PHASE: lambda view, e: replace(view, phase=e["phase"], phase_detail=e.get("detail") or ""),
-    EventName.SESSION: _session,
-    EventName.CELL: _cell,
-    EventName.TARGET_STARTED: _target,
     EventName.CONTRACT: lambda view, e: replace(view, contract=_told(e)),
     EventName.PILOT: _pilot,
     EventName.LOWEST: lambda view, e: replace(view, lowest_pilot=e["pilot"]),
-    EventName.APPROVAL_REQUESTED: lambda view, e: replace(view, approval_id=e["approval_id"]),
+    EventName.APPROVAL_REQUESTED: _asked,
     EventName.APPROVAL_DECIDED: _decided,
+    EventName.ASKED: _asked,
+    EventName.ANSWERED: _heard,
+    EventName.TOLD: _read_word,
     EventName.FROZEN: _frozen,
     EventName.BASELINE: lambda view, e: replace(view, baseline=_told(e)),
     EventName.REFERENCE: lambda view, e: replace(view, reference=_told(e)),

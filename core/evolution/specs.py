@@ -1,26 +1,24 @@
-"""What the operator asks of a run, and where a run keeps its own files."""
+"""What the operator asks of a run."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
+from core.evolution.run_paths import Kind as Kind
+from core.evolution.run_paths import RunPaths as RunPaths
+from core.evolution.run_paths import new_run_id as new_run_id
+from core.evolution.run_paths import run_paths as run_paths
 from core.foundation import strict_json
-from core.foundation.clock import IDENTIFIER
 from core.foundation.errors import DamagedError, UsageError
 from core.foundation.visible import well_formed
 from core.models.interface import ModelRef
 from core.models.rehearsal.options import RehearsalOptions
-from core.state.paths import AgentPaths, BenchmarkPaths, ProjectPaths, check_id
+from core.state.paths import AgentPaths, BenchmarkPaths, check_id
 
-Kind = Literal["build", "optimize", "try", "evaluate"]
 Score = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]  # a boolean is no number
 Flag = Annotated[bool, Field(strict=True)]  # and a number is no boolean
@@ -82,7 +80,19 @@ class _Spec(BaseModel):
         return options
 
 
-class OptimizeSpec(_Spec):
+class _RoleSpec(_Spec):
+    """A run that a Session of a role works on: how that one asks the operator.
+
+    `tool_approval` always-ask puts every tool call of the role before the operator. `detached_ask` says what the run
+    does while it waits for a freeze, a question or a call: stay and look, or end blocked with exit code 3 until it
+    is resumed (DECISIONS 15).
+    """
+
+    tool_approval: Literal["allow-all", "always-ask"] = "allow-all"
+    detached_ask: Literal["wait", "exit"] = "wait"
+
+
+class OptimizeSpec(_RoleSpec):
     """Improve an agent on a frozen benchmark: `runs` a Case, at most `rounds`, until `target_score`."""
 
     kind: Literal["optimize"] = "optimize"
@@ -91,11 +101,10 @@ class OptimizeSpec(_Spec):
     rounds: Annotated[Whole, Field(ge=1, le=100)] = 5
 
 
-class BuildSpec(_Spec):
+class BuildSpec(_RoleSpec):
     """Make a benchmark for an agent (and the agent first, where `requirement` is given and it does not exist).
 
-    `cases` bounds how many Cases the Builder plans. `detached_ask` says what a freeze that must be asked does where
-    no console waits: stay and poll, or end blocked with exit code 3.
+    `cases` bounds how many Cases the Builder plans.
     """
 
     kind: Literal["build"] = "build"
@@ -106,7 +115,6 @@ class BuildSpec(_Spec):
     cases: Annotated[Whole, Field(ge=1)] | None = None
     library: str | None = None  # directory of Case material; the built-in one by default
     approve: Literal["ask", "auto"] = "ask"
-    detached_ask: Literal["wait", "exit"] = "wait"
     then_optimize: OptimizeSpec | None = None
 
 
@@ -139,82 +147,6 @@ def parse_spec(document: object) -> RunSpec:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"The run's settings are not usable: {where}: {first['msg']}.") from error
-
-
-@dataclass(frozen=True, slots=True)
-class RunPaths:
-    """A run's directory, `<project>/.exuvia/runs/<run-id>/`."""
-
-    root: Path
-
-    @property
-    def id(self) -> str:
-        return self.root.name
-
-    @property
-    def project(self) -> ProjectPaths:
-        return ProjectPaths(self.root.parent.parent.parent)
-
-    @property
-    def spec(self) -> Path:
-        return self.root / "spec.json"
-
-    @property
-    def journal(self) -> Path:
-        return self.root / "journal.jsonl"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def heartbeat(self) -> Path:
-        """Touched each second by a living engine."""
-        return self.root / "heartbeat"
-
-    @property
-    def report(self) -> Path:
-        return self.root / "report.md"
-
-    @property
-    def items(self) -> Path:
-        """Per-item rubric results: for the operator, never for the Optimizer."""
-        return self.root / "items.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """What the engine's process wrote to its terminal, had it one."""
-        return self.root / "engine.log"
-
-    @property
-    def lowest(self) -> Path:
-        """Restorable copy of the lowest valid pilot's Cases."""
-        return self.root / "pilots" / "lowest"
-
-    @property
-    def frozen(self) -> Path:
-        return self.root / "frozen.json"
-
-    @property
-    def workspace(self) -> Path:
-        """The role's own scratch directory."""
-        return self.root / "workspace"
-
-    def candidate(self, version: int) -> Path:
-        """`candidates/v<version>/` with candidate.json, diff.patch and both states."""
-        return self.root / "candidates" / f"v{version}"
-
-
-def run_paths(project: ProjectPaths, run_id: str) -> RunPaths:
-    """Return the paths of a run, there or not. Raises UsageError where the id is none."""
-    if not IDENTIFIER.fullmatch(run_id):
-        raise UsageError(f"{run_id!r} is no run id.", hint="List the runs: exuvia runs list")
-    return RunPaths(project.runs / run_id)
-
-
-def new_run_id(kind: Kind) -> str:
-    """Return `<kind>-YYYYMMDD-HHMMSS-<4 hex>` in local time."""
-    return datetime.now().astimezone().strftime(f"{kind}-%Y%m%d-%H%M%S-") + secrets.token_hex(2)
 
 
 def read_spec(run: RunPaths) -> RunSpec:
