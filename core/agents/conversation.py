@@ -58,6 +58,8 @@ class Conversation:
         self.request_open = False
         self.session_usage = Usage()
         self.decisions: dict[str, Decision] = {}
+        self.reasons: dict[str, str] = {}  # of decisions, by call, where a person gave one
+        self.words: set[str] = set()  # ids of the operator's words that were read (see core.state.mailbox)
         self.call_ids: set[str] = set()
         self._items: list[Text | Thinking | ToolCall] = []
         self._request_usage: Usage | None = None
@@ -93,6 +95,8 @@ class Conversation:
     def _message(self, payload: Mapping[str, Any]) -> None:
         match payload.get("type"), payload.get("role"):
             case "text", "user":
+                if isinstance(word := payload.get("mail"), str):
+                    self.words.add(word)
                 self._user_text(Text("user", str(payload.get("text", "")), payload.get("sender", "user")))
             case "text", _:
                 self._items.append(Text("assistant", str(payload.get("text", ""))))
@@ -128,6 +132,8 @@ class Conversation:
                 self.tools_announced = True
             case "approval_decision":
                 self.decisions[str(payload.get("tool_call_id"))] = payload.get("decision", "deny")
+                if isinstance(reason := payload.get("reason"), str):
+                    self.reasons[str(payload.get("tool_call_id"))] = reason
             case "request_begin":
                 if self.request_open:  # the engine that began the one before is gone
                     self._drop(self._items)

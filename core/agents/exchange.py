@@ -87,10 +87,10 @@ class Exchange:
         raise AssertionError("unreachable")
 
     async def decide(self, call: ToolCall) -> None:
-        """Decide whether a call may run, and record it."""
-        decision = await self._execution.decide(call)
-        if decision is not None:
-            self._record(records.approval_decision(decision, call.call_id))
+        """Decide whether a call may run, and record it. Where a person is asked, this waits for them."""
+        ruling = await self._execution.decide(call)
+        if ruling is not None:
+            self._record(records.approval_decision(ruling.decision, call.call_id, well_formed(ruling.reason)))
 
     async def _stream(self) -> Usage | None:
         """Record a reply item by item and return its usage, or raise ProviderError where it is not whole."""
@@ -133,7 +133,10 @@ class Exchange:
                     raise ProviderError(f"the call id {message.call_id} came twice", status="malformed")
                 call = ToolCall(message.call_id, well_formed(message.name), well_formed(message.arguments))
                 self._record(records.tool_call(call.call_id, call.name, call.arguments))
-                await self.decide(call)
+                if self._spec.approval != "always-ask":
+                    await self.decide(call)
+                # A person who is asked takes hours; the reply they hold up would be lost with its connection, and a
+                # call of a reply that is not whole must not be allowed. They are asked once it is committed.
         return True
 
     def _make_request(self) -> Request:

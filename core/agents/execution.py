@@ -10,7 +10,7 @@ from core.foundation.errors import ExuviaError
 from core.foundation.visible import well_formed
 from core.models.interface import ToolCall
 
-from .approval import DENIED_BY_POLICY, DENIED_BY_USER, decide, forbidden_by
+from .approval import Ruling, decide, denial, forbidden_by
 from .arguments import ArgumentsError, read_arguments
 from .conversation import INTERRUPTED, Decision
 from .outputs import bounded, redact
@@ -29,7 +29,7 @@ class Execution:
         self._announce_child = announce_child
         self._notice = notice
 
-    async def decide(self, call: ToolCall) -> Decision | None:
+    async def decide(self, call: ToolCall) -> Ruling | None:
         """Decide a call; None where it can't run anyway (no such tool, unreadable arguments)."""
         tool = self._tools.get(call.name)
         if tool is None:
@@ -39,7 +39,7 @@ class Execution:
         except ArgumentsError:
             return None
         spec = self._spec
-        decision = await decide(
+        ruling = await decide(
             call,
             arguments,
             permission=tool.permission,
@@ -47,15 +47,16 @@ class Execution:
             policy=spec.command_policy,
             ask=spec.ask,
         )
-        if decision == "forbidden":
+        if ruling.decision == "forbidden":
             self._notice(forbidden_by(spec.command_policy, arguments))
-        return decision
+        return ruling
 
     async def answer_all(
         self,
         calls: Sequence[ToolCall],
         decisions: Mapping[str, Decision],
         *,
+        reasons: Mapping[str, str],
         restarted: Container[str],
         answered: Callable[[ToolCall, ToolResult], None],
     ) -> None:
@@ -66,7 +67,9 @@ class Execution:
 
         async def one(call: ToolCall) -> None:
             under_way = call.call_id in restarted
-            answered(call, await self._answer(call, decisions.get(call.call_id), restarted=under_way))
+            decision = decisions.get(call.call_id)
+            ruling = None if decision is None else Ruling(decision, reasons.get(call.call_id, ""))
+            answered(call, await self._answer(call, ruling, restarted=under_way))
 
         tasks = [asyncio.ensure_future(one(call)) for call in calls]
         try:
@@ -76,7 +79,7 @@ class Execution:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    async def _answer(self, call: ToolCall, decision: Decision | None, *, restarted: bool) -> ToolResult:
+    async def _answer(self, call: ToolCall, ruling: Ruling | None, *, restarted: bool) -> ToolResult:
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
@@ -87,8 +90,8 @@ class Execution:
             return ToolResult(
                 f"The call was not made: {error}. Call {call.name} again with arguments that fit.", "malformed"
             )
-        if decision != "allow":
-            return ToolResult(DENIED_BY_POLICY if decision == "forbidden" else DENIED_BY_USER, "aborted")
+        if ruling is None or ruling.decision != "allow":
+            return ToolResult(denial(ruling or Ruling("deny")), "aborted")
         known_result = self._spec.recall(call.call_id) if self._spec.recall is not None else None
         if known_result is not None:
             return known_result

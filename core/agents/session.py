@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +30,7 @@ from .tool import ToolResult
 __all__ = ["Session", "SessionSpec", "TurnOutcome"]
 
 INTERRUPT_REASON = "aborted by user"
+_GLANCE_S = 0.05  # how often the time is looked at once it is up while a person is waited for
 
 
 class Session:
@@ -59,13 +61,21 @@ class Session:
 
         Nothing runs yet: `finish` takes up the turn that was cut, `run` begins a new one.
         """
-        from core.traces.reader import TraceFile  # only a resumed Session reads
+        return cls.restored(spec, recorded(trace_path))
 
+    @classmethod
+    def restored(cls, spec: SessionSpec, past: Iterable[records.Record]) -> Self:
+        """Like `resume`, from records that were read before (by a process that cannot read the file any more)."""
         session = cls(spec)
-        with TraceFile(trace_path) as trace:
-            for record in trace.iter_records():
-                session.conversation.apply(record.type, record.payload)
-        session._restarted = frozenset(call.call_id for call in session.conversation.pending_calls())
+        for kind, payload in past:
+            session.conversation.apply(kind, payload)
+        decided = session.conversation.decisions
+        session._restarted = frozenset(
+            call.call_id
+            for call in session.conversation.pending_calls()
+            # Under always-ask a call without a decision was not begun: the operator had not answered yet.
+            if spec.approval != "always-ask" or call.call_id in decided
+        )
         return session
 
     @property
@@ -117,8 +127,8 @@ class Session:
         return self._outcome(known) if known is not None else await self.run(prompt, sender=sender)
 
     def steer(self, text: str) -> None:
-        """Put a word in while a turn runs: the model reads it before its next request."""
-        self._steering.append(f"[user_steering]\n{well_formed(text)}\n[/user_steering]")
+        """Put a word in while a turn runs: the model reads it before its next request (see also `SessionSpec.mail`)."""
+        self._steering.append(_steering(text))
 
     def interrupt(self) -> None:
         """End the running turn; what streamed so far is recorded, running calls are stopped."""
@@ -144,12 +154,20 @@ class Session:
         if not self.conversation.tools_announced:
             self._record(records.tool_list_ready([tool.spec for tool in self.spec.tools]))
         self._interrupted, self._exchange.failure = False, None
-        started = time.monotonic()
+        started, person = time.monotonic(), self.spec.person
+        waited = person.seconds
         self._work = asyncio.ensure_future(self._loop())
+
+        def left() -> float:
+            """Seconds of work that the budget leaves; what one waits for a person is not work."""
+            worked = time.monotonic() - started - (person.seconds - waited)
+            return self.spec.budgets.wall_s - self._active_s - worked
+
         try:
-            left = max(self.spec.budgets.wall_s - self._active_s, 0.0)
-            done, _ = await asyncio.wait({self._work}, timeout=left)
-            if not done:
+            done: set[asyncio.Task[None]] = set()
+            while not done and (left() > 0 or person.now):
+                done, _ = await asyncio.wait({self._work}, timeout=max(left(), _GLANCE_S))
+            if not self._work.done():
                 await _cancelled(self._work)
                 self._abort(wall_reason(self.spec.budgets))
             elif self._interrupted:
@@ -161,7 +179,7 @@ class Session:
             await _cancelled(self._work)
             raise
         finally:
-            self._active_s += time.monotonic() - started
+            self._active_s += time.monotonic() - started - (person.seconds - waited)
             self._work = None
             self._live.clear()
         turn = self.conversation.turn
@@ -205,17 +223,26 @@ class Session:
                 self._record(records.user_text(well_formed(notice), sender="harness"))
         while self._steering:
             self._record(records.user_text(self._steering.pop(0)))
+        if (mail := self.spec.mail) is not None:
+            for word in mail.words():
+                if word.id not in self.conversation.words:
+                    self._record(records.user_text(_steering(word.text), mail=word.id))
+                mail.taken(word)
 
     async def _answer_pending(self) -> None:
         calls = self.conversation.pending_calls()
         if not calls:
             return
         for call in calls:
-            # Only a trace of another engine lacks a decision here: ours stands beside the call.
+            # Ours stands beside the call, but for a person's; a trace of another engine may lack one too.
             if call.call_id not in self.conversation.decisions:
                 await self._exchange.decide(call)
         await self._execution.answer_all(
-            calls, self.conversation.decisions, restarted=self._restarted, answered=self._record_output
+            calls,
+            self.conversation.decisions,
+            reasons=self.conversation.reasons,
+            restarted=self._restarted,
+            answered=self._record_output,
         )
 
     def _record_output(self, call: ToolCall, result: ToolResult) -> None:
@@ -226,6 +253,8 @@ class Session:
     def _record(self, record: records.Record) -> None:
         self.spec.trace.append(record)
         self.conversation.apply(*record)
+        if self.spec.on_record is not None:
+            self.spec.on_record(record)
 
     def _meta(self) -> records.Record:
         spec = self.spec
@@ -289,6 +318,18 @@ class Session:
             failure=failure.status if failure is not None else None,
             permanent=failure is not None and failure.permanent,
         )
+
+
+def recorded(trace_path: Path) -> list[records.Record]:
+    """Return the records of a trace, for `Session.restored`."""
+    from core.traces.reader import TraceFile  # only a resumed Session reads
+
+    with TraceFile(trace_path) as trace:
+        return [(record.type, dict(record.payload)) for record in trace.iter_records()]
+
+
+def _steering(text: str) -> str:
+    return f"[user_steering]\n{well_formed(text)}\n[/user_steering]"
 
 
 async def _cancelled(work: asyncio.Task[None]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from core.models.interface import ModelEntry, ModelRef, Provider, StopReason, ThinkingLevel, Usage
 from core.state.command_policy import CommandPolicy
 from core.state.paths import ProjectPaths
+from core.traces.records import Record
 from core.traces.writer import TraceWriter
 
 from .approval import ApprovalMode, Ask
@@ -17,6 +19,29 @@ from .budgets import Budgets
 from .conversation import TurnStatus
 from .live import LiveText
 from .tool import BackgroundWork, Tool, ToolResult
+from .waiting import PersonWait
+
+
+class Word(Protocol):
+    """A text that the operator sent to the Session, under an id that is its own within the Session."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class Mail(Protocol):
+    """Where the operator's words wait. The Session records each under its id first, and tells `taken` then.
+
+    A word whose id the trace has already is not read again, only taken: so a kill between the two neither loses nor
+    doubles it.
+    """
+
+    def words(self) -> Sequence[Word]: ...
+
+    def taken(self, word: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +52,9 @@ class SessionSpec:
     new one before the trace gets it: so a call whose effect is journalled is never made twice, kill or no kill.
     `secrets` are values that no output may show. `archive` is where overlong outputs are kept whole; `wait` is
     how the Session sleeps between attempts. Beyond `context_limit` tokens of context it warns, once: it does not
-    compact. `live` is a path, or a file opened before confinement.
+    compact. `live` is a path, or a file opened before confinement. `mail` is looked at before each request; `person`
+    is the clock of waits for a person, which no budget of time counts; `on_record` hears of each record once it is
+    in the trace.
     """
 
     project: ProjectPaths
@@ -59,6 +86,9 @@ class SessionSpec:
     recall: Callable[[str], ToolResult | None] | None = None
     remember: Callable[[str, ToolResult], None] | None = None
     wait: Callable[[float], Awaitable[None]] = asyncio.sleep
+    mail: Mail | None = None
+    person: PersonWait = field(default_factory=PersonWait)
+    on_record: Callable[[Record], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,10 +149,10 @@ class FreezeDoors:
             )
         if decision is None and desk.detached_ask == "exit":
             await desk.leave_blocked(f"The freeze waits for the operator: exuvia approvals approve {approval_id}")
-        while decision is None:
-            await asyncio.sleep(POLL_S)
-            desk.waited(POLL_S)
-            _, decision = approvals.get(desk.project, approval_id)
+        with desk.person.waiting():
+            while decision is None:
+                await asyncio.sleep(POLL_S)
+                _, decision = approvals.get(desk.project, approval_id)
         verdict, reason = self._verdict(decision)
         return desk.journal.append(
             EventName.APPROVAL_DECIDED,

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from core.agents.waiting import PersonWait
 from core.evolution import canary
 from core.evolution.cells import CellRequest, CellResult
 from core.evolution.events import Event, EventName, Journal
@@ -58,8 +59,9 @@ class Desk:
 
     `leave_blocked` journals why the run cannot go on without the operator and ends the process, `leave_failed` a fault
     of the engine itself; neither returns.
-    `over_budget` tells why nothing more may be spent, `waited` hears of
-    seconds spent waiting for a person. `approve` and `detached_ask` say how a freeze is decided.
+    `over_budget` tells why nothing more may be spent, `person` counts the
+    seconds spent waiting for a person. `approve` says how a freeze is decided, `detached_ask` whether the run stays
+    while it waits for the operator, or leaves with exit code 3 (DECISIONS 15).
     """
 
     run: RunPaths
@@ -74,7 +76,7 @@ class Desk:
     leave_blocked: Callable[[str], Awaitable[None]] = _leave
     leave_failed: Callable[[Exception], Awaitable[None]] = _raise
     over_budget: Callable[[], str | None] = lambda: None
-    waited: Callable[[float], None] = lambda seconds: None
+    person: PersonWait = field(default_factory=PersonWait)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property

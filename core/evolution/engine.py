@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.agents.waiting import PersonWait
 from core.evolution.cell_context import MatrixContext
 from core.evolution.cells import CellRequest, CellResult
 from core.evolution.desk import Desk, announce_child
@@ -50,7 +51,7 @@ class Engine:
         self.journal = Journal(run.journal)
         self.options = RehearsalOptions.from_json({"seed": self.spec.seed, **self.spec.rehearsal})
         self._began = time.monotonic()
-        self._waited = 0.0
+        self._person = PersonWait()
         self._before = max((float(e.get("seconds", 0)) for e in self._events(EventName.SPENT)), default=0.0)
         self._leaving: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -135,12 +136,12 @@ class Engine:
             model=model,
             run_cells=lambda cells: self._fill(cells, desk, provider, entry),
             approve=build.approve if build else "ask",
-            detached_ask=build.detached_ask if build else "wait",
+            detached_ask=getattr(self.spec, "detached_ask", "wait"),
             allow_unisolated=self.spec.allow_unisolated,
             leave_blocked=self.leave_blocked,
             leave_failed=self.leave_failed,
             over_budget=lambda: self._over(entry),
-            waited=self._add_waiting,
+            person=self._person,
         )
         try:
             yield desk, provider, entry
@@ -197,10 +198,7 @@ class Engine:
     # Spending --------------------------------------------------------------------------------------------
 
     def _seconds(self) -> float:
-        return self._before + time.monotonic() - self._began - self._waited
-
-    def _add_waiting(self, seconds: float) -> None:
-        self._waited += seconds
+        return self._before + time.monotonic() - self._began - self._person.seconds
 
     def _spent(self, entry: ModelEntry) -> Spent:
         return spent(self.run.project, sessions(self.journal.events, self.spec.agent_id), entry, self._seconds())

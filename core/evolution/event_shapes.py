@@ -127,6 +127,9 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "floor": {"revision": _whole, "floors": _all_of(_score)},
     "approval_requested": {"approval_id": _id},
     "approval_decided": {"approval_id": _id, "decision": _text},
+    "asked": {"approval_id": _id, "kind": _text, "session_id": _id, "call_id": _text, "title": _text},
+    "answered": {"approval_id": _id, "kind": _text, "verdict": _text, "actor": _text},
+    "told": {"session_id": _id, "word": _text, "text": _text, "actor": _text},
     "frozen": {"pilot": _whole},
     "baseline": {"version": _whole, "score": _score},
     "reference": {
@@ -188,6 +191,8 @@ _OPTIONAL: Mapping[str, Check] = {
     "reused_from": _some(_text),
     "score": _some(_score),
     "seconds": _amount,
+    "sent": _text,
+    "signature": _text,
     "session_id": _some(_id),
     "shared_material": _each(_like(_of_case)),
     "restated_standards": _each(_like(_of_case)),

@@ -47,6 +47,9 @@ class EventName(StrEnum):
     FLOOR = "floor"  # revision, floors
     APPROVAL_REQUESTED = "approval_requested"  # approval_id
     APPROVAL_DECIDED = "approval_decided"  # approval_id, decision, reason, actor
+    ASKED = "asked"  # approval_id, kind, session_id, call_id, title: a Session waits for the operator
+    ANSWERED = "answered"  # approval_id, kind, verdict, actor, signature
+    TOLD = "told"  # session_id, word, text, actor, signature, sent: a word of the operator's was read
     FROZEN = "frozen"  # pilot, hashes
     BASELINE = "baseline"  # version, score, evaluation_time
     REFERENCE = "reference"  # version, score, cases, state_hash, evaluation_time

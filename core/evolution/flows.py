@@ -111,6 +111,8 @@ async def build_flow(desk: Desk, spec: BuildSpec, provider: Provider, entry: Mod
             background=background,
             state=doors.view,
             over=lambda: doors.state().phase == "report",
+            desk=desk,
+            approval=spec.tool_approval,
         )
     )
     desk.journal.unwatch()  # from here on the flow names its phases itself
@@ -200,6 +202,8 @@ async def optimize_flow(desk: Desk, spec: OptimizeSpec, provider: Provider, entr
             background=(),
             state=doors.view,
             over=lambda: trials.state().over is not None and trials.state().candidate is None,
+            desk=desk,
+            approval=spec.tool_approval,
         )
     )
     desk.journal.unwatch()  # from here on the flow names its phases itself

@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from core.agents.approval import ApprovalMode
 from core.agents.budgets import Budgets
 from core.agents.prompt import assemble_system_prompt, environment_of
 from core.agents.session import Session, SessionSpec, TurnOutcome
+from core.agents.spec import Mail
 from core.agents.tool import BackgroundWork, Tool
-from core.evolution.events import EventName, Journal
+from core.agents.tools.ask import AskOperator
+from core.evolution.asking import RoleAsking, listening
+from core.evolution.desk import Desk
+from core.evolution.events import Event, EventName, Journal
 from core.evolution.protocol_tool import WEEK_S
 from core.foundation.clock import new_session_id
 from core.models.interface import ModelEntry, ModelRef, Provider
 from core.state.agents import read_agent
 from core.state.paths import AgentPaths, ProjectPaths
+from core.state.project import read_project
 from core.traces.shards import new_trace_path
 from core.traces.writer import TraceWriter
 
@@ -49,7 +55,10 @@ _PROGRESS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class RoleSetup:
-    """What a role's Session is made of. `over` tells that its protocol has nothing left for it to do."""
+    """What a role's Session is made of. `over` tells that its protocol has nothing left for it to do.
+
+    With a `desk` the Session may ask the operator, and under `approval` always-ask asks about each of its calls.
+    """
 
     role: Role
     project: ProjectPaths
@@ -66,6 +75,8 @@ class RoleSetup:
     background: Sequence[BackgroundWork]
     state: Callable[[], Mapping[str, Any]]
     over: Callable[[], bool]
+    desk: Desk | None = None
+    approval: ApprovalMode = "allow-all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +93,21 @@ class RoleEnd:
 
 async def play(setup: RoleSetup) -> RoleEnd:
     """Let the role work until its protocol is over, resuming its Session where the trace has one."""
-    session, trace = _open(setup)
-    try:
-        return await _work(setup, session)
-    finally:
-        await session.aclose()
-        trace.close()
+    known = _session_event(setup)
+    with listening(
+        setup.project,
+        setup.journal,
+        known["session_id"],
+        run_id=setup.journal.path.parent.name,
+        agent_id=setup.operator.id,
+        role=setup.role,
+    ) as mail:
+        session, trace = _open(setup, known, mail)
+        try:
+            return await _work(setup, session)
+        finally:
+            await session.aclose()
+            trace.close()
 
 
 def nudge_text(state: Mapping[str, Any]) -> str:
@@ -142,7 +162,8 @@ def _broken(outcome: TurnOutcome) -> str | None:
     return None
 
 
-def _open(setup: RoleSetup) -> tuple[Session, TraceWriter]:
+def _session_event(setup: RoleSetup) -> Event:
+    """Return what the journal says of the role's Session; a new one is journalled before it begins."""
     known = next((e for e in setup.journal.events if e["event"] == EventName.SESSION and e["role"] == setup.role), None)
     if known is None:
         session_id = new_session_id()
@@ -150,20 +171,25 @@ def _open(setup: RoleSetup) -> tuple[Session, TraceWriter]:
         known = setup.journal.append(
             EventName.SESSION, role=setup.role, session_id=session_id, agent_id=setup.operator.id, trace=str(path)
         )
+    return known
+
+
+def _open(setup: RoleSetup, known: Event, mail: Mail) -> tuple[Session, TraceWriter]:
     path = Path(known["trace"])
     begun = path.exists() and path.stat().st_size > 0
     trace = TraceWriter(path)
-    spec = _spec(setup, known["session_id"], trace)
+    spec = _spec(setup, known["session_id"], trace, mail)
     return (Session.resume(spec, path) if begun else Session(spec)), trace
 
 
-def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter) -> SessionSpec:
+def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter, mail: Mail) -> SessionSpec:
     operator, workspace = setup.operator, setup.workspace
     workspace.mkdir(parents=True, exist_ok=True)
     config = read_agent(operator)
     environment = environment_of(
         setup.project, operator.id, workspace=workspace, model=setup.model, session_id=session_id
     )
+    asking = RoleAsking(setup.desk, session_id, operator.id, setup.role) if setup.desk is not None else None
     return SessionSpec(
         project=setup.project,
         agent_id=operator.id,
@@ -175,7 +201,7 @@ def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter) -> SessionSpec:
         entry=setup.entry,
         system_prompt=assemble_system_prompt(operator, config, environment),
         trace=trace,
-        tools=tuple(setup.tools),
+        tools=(*setup.tools, *((AskOperator(asking.question),) if asking is not None else ())),
         background=tuple(setup.background),
         thinking_level=config.thinking_level,
         # A role works for hours and waits for a person; what bounds it is the run's budget and its turns.
@@ -185,4 +211,8 @@ def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter) -> SessionSpec:
         archive=operator.scratchpad / session_id / "truncated-tool-output",
         max_tokens=config.model_max_tokens,
         request_timeout_s=config.timeout_ms / 1000,
+        approval=setup.approval,
+        ask=asking.tool_call if asking is not None else None,
+        command_policy=read_project(setup.project).command_policy,
+        mail=mail,
     )

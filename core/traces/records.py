@@ -73,11 +73,16 @@ def session_meta(
     return "session_meta", payload
 
 
-def user_text(text: str, *, sender: str = "user", stop_reason: Status = "completed") -> Record:
-    """A user's text; `sender` parent_agent, harness or server says that it was not the user who wrote it."""
+def user_text(text: str, *, sender: str = "user", stop_reason: Status = "completed", mail: str | None = None) -> Record:
+    """A user's text; `sender` parent_agent, harness or server says that it was not the user who wrote it.
+
+    `mail` is the id of the operator's word that it hands over, so that a resumed Session knows which it has read.
+    """
     payload: dict[str, Any] = {"type": "text", "role": "user", "text": text, "stop_reason": stop_reason}
     if sender != "user":
         payload["sender"] = sender
+    if mail is not None:
+        payload["mail"] = mail
     return "model_msg", payload
 
 
@@ -127,9 +132,12 @@ def tool_call_output(
     return "model_msg", payload
 
 
-def approval_decision(decision: Decision, call_id: str) -> Record:
-    """What the approval mode, a person or the command policy said to a call."""
-    return "event_msg", {"type": "approval_decision", "decision": decision, "tool_call_id": call_id}
+def approval_decision(decision: Decision, call_id: str, reason: str = "") -> Record:
+    """What the approval mode, a person or the command policy said to a call; `reason` is the person's."""
+    payload: dict[str, Any] = {"type": "approval_decision", "decision": decision, "tool_call_id": call_id}
+    if reason:
+        payload["reason"] = reason
+    return "event_msg", payload
 
 
 def abort(reason: str | None = None) -> Record:

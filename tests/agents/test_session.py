@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.agents.approval import Ruling
 from core.agents.budgets import Budgets
 from core.agents.session import Session
 from core.agents.tool import ToolResult
@@ -258,8 +259,8 @@ async def test_steering_reaches_the_model_before_its_next_request(tmp_path: Path
 async def test_approval_modes(tmp_path: Path) -> None:
     reader, writer = Echo(name="look"), Echo(name="change", permission="rw")
 
-    async def ask(asked: ToolCall) -> bool:
-        return asked.name == "change"
+    async def ask(asked: ToolCall, permission: str) -> Ruling:
+        return Ruling("allow") if asked.name == "change" else Ruling("deny")
 
     expected = {
         "allow-all": ["heard a", "heard b"],

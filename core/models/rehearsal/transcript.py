@@ -18,7 +18,8 @@ from core.models.interface import Request, Text, Thinking, ToolCall, ToolOutput
 Reply = tuple[Text | Thinking | ToolCall, ...]
 # How a file tool says that it has nothing to give.
 _NOT_THERE = re.compile(
-    r"\A(?:\{\"ok\": ?false.*|\[?[Ee]rror: [^\n]{0,4000}|Tool call denied[^\n]{0,60}|\[interrupted[^\n]{0,400})\s*\Z",
+    r"\A(?:\{\"ok\": ?false.*|\[?[Ee]rror: [^\n]{0,4000}|Tool call denied by (?:user|policy)\..*|"
+    r"\[interrupted[^\n]{0,400})\s*\Z",
     re.DOTALL,
 )
 _FIELD = re.compile(r"^\s*([a-z_]+):[ \t]*(.*?)\s*$")

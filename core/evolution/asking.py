@@ -1,0 +1,186 @@
+"""How a role's Session reaches the operator, and how the operator reaches it.
+
+A question, and under always-ask every tool call, becomes an approval that a console or a command decides. Its id
+follows from the Session and the call, so a run that was killed while it waited finds its question again, decided
+meanwhile or not. The journal tells when it was asked and answered, and each word of the operator's once it is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from core.agents.approval import Permission, Ruling
+from core.agents.tools.ask import Reply
+from core.evolution.desk import Desk
+from core.evolution.events import EventName, Journal
+from core.models.interface import ToolCall
+from core.state import approvals, mailbox
+from core.state.approvals import Approval, Decision
+from core.state.mailbox import Box, Word
+from core.state.paths import ProjectPaths
+
+POLL_S = 0.25
+_TITLE = 200  # characters
+
+
+def approval_id(kind: approvals.Kind, session_id: str, call_id: str) -> str:
+    """Return the id of what a call asks: the same each time, whoever asks again."""
+    digest = hashlib.sha256(json.dumps([session_id, call_id]).encode()).hexdigest()
+    return f"{kind.replace('_', '-')}-{digest[:12]}"
+
+
+def question_of(
+    session_id: str, call_id: str, text: str, options: tuple[str, ...], *, agent_id: str, role: str, **of_run: str
+) -> Approval:
+    """Return a Session's question as an approval; `of_run` gives run_id and benchmark_id, if there are."""
+    return Approval(
+        id=approval_id("question", session_id, call_id),
+        kind="question",
+        agent_id=agent_id,
+        session_id=session_id,
+        role=role,
+        title=_line(text),
+        body={"text": text, "options": list(options), "call_id": call_id},
+        **of_run,
+    )
+
+
+def tool_call_of(
+    session_id: str, call: ToolCall, permission: Permission, *, agent_id: str, role: str, **of_run: str
+) -> Approval:
+    """Return a tool call as an approval: its name, its arguments as the model wrote them, what it may do."""
+    does = "change things" if permission == "rw" else "read only"
+    return Approval(
+        id=approval_id("tool_call", session_id, call.call_id),
+        kind="tool_call",
+        agent_id=agent_id,
+        session_id=session_id,
+        role=role,
+        title=_line(f"{call.name} ({does}): {call.arguments}"),
+        body={
+            "tool": call.name,
+            "arguments": call.arguments,
+            "permission": permission,
+            "call_id": call.call_id,
+        },
+        **of_run,
+    )
+
+
+def reply_of(decision: Decision) -> Reply:
+    """Return what a question's asker is told."""
+    return Reply(decision.text) if decision.verdict == "answer" else Reply(decision.reason, declined=True)
+
+
+def ruling_of(decision: Decision) -> Ruling:
+    """Return what a decision makes of a tool call."""
+    return Ruling("allow" if decision.verdict == "approve" else "deny", decision.reason)
+
+
+def _line(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _TITLE else flat[: _TITLE - 1] + "…"
+
+
+@dataclass(frozen=True)
+class RoleAsking:
+    """Asks on behalf of a role's Session and waits; while it does, no budget of time runs."""
+
+    desk: Desk
+    session_id: str
+    agent_id: str
+    role: str
+
+    async def question(self, call_id: str, text: str, options: tuple[str, ...]) -> Reply:
+        """Ask the operator something; return what they say. With detached_ask "exit" the run leaves to wait."""
+        asked = question_of(
+            self.session_id, call_id, text, options, agent_id=self.agent_id, role=self.role, **self._of_run()
+        )
+        return reply_of(await self._decision(asked, call_id, f"exuvia approvals answer {asked.id} TEXT --resume"))
+
+    async def tool_call(self, call: ToolCall, permission: Permission) -> Ruling:
+        """Ask whether a call may run (approval mode always-ask)."""
+        asked = tool_call_of(
+            self.session_id, call, permission, agent_id=self.agent_id, role=self.role, **self._of_run()
+        )
+        way_out = f"exuvia approvals approve {asked.id} --resume"
+        return ruling_of(await self._decision(asked, call.call_id, way_out))
+
+    def _of_run(self) -> dict[str, str]:
+        return {"run_id": self.desk.run.id, "benchmark_id": self.desk.benchmark.id}
+
+    async def _decision(self, approval: Approval, call_id: str, way_out: str) -> Decision:
+        desk, journal = self.desk, self.desk.journal
+        asked = await asyncio.to_thread(approvals.ask, desk.project, approval)
+        if not _journalled(journal, EventName.ASKED, asked.id):
+            journal.append(
+                EventName.ASKED,
+                approval_id=asked.id,
+                kind=asked.kind,
+                session_id=self.session_id,
+                call_id=call_id,
+                title=asked.title,
+            )
+        _, decision = approvals.get(desk.project, asked.id)
+        if decision is None and desk.detached_ask == "exit":
+            await desk.leave_blocked(f"The {self.role} waits for the operator: {way_out}")
+        with desk.person.waiting():
+            while decision is None:
+                await asyncio.sleep(POLL_S)
+                _, decision = approvals.get(desk.project, asked.id)
+        if not _journalled(journal, EventName.ANSWERED, asked.id):
+            journal.append(
+                EventName.ANSWERED,
+                approval_id=asked.id,
+                kind=asked.kind,
+                verdict=decision.verdict,
+                actor=decision.actor,
+                signature=decision.signature,
+            )
+        return decision
+
+
+def _journalled(journal: Journal, event: EventName, asked: str) -> bool:
+    return any(e["event"] == event and e["approval_id"] == asked for e in journal.events)
+
+
+@dataclass(frozen=True)
+class RoleMail:
+    """The operator's words to a role's Session; the journal tells each, once, as soon as the trace has it."""
+
+    box: Box
+    journal: Journal
+
+    def words(self) -> tuple[Word, ...]:
+        """Return what waits."""
+        return self.box.words()
+
+    def taken(self, word: Word) -> None:
+        """Journal that the word was read, and put it among the read ones."""
+        told: Any = (EventName.TOLD, word.session_id, word.id)
+        if not any((e["event"], e.get("session_id"), e.get("word")) == told for e in self.journal.events):
+            self.journal.append(
+                EventName.TOLD,
+                session_id=word.session_id,
+                word=word.id,
+                text=word.text,
+                actor=word.actor,
+                signature=word.signature,
+                sent=word.time,
+            )
+        self.box.taken(word)
+
+
+@contextmanager
+def listening(
+    project: ProjectPaths, journal: Journal, session_id: str, *, run_id: str, agent_id: str, role: str
+) -> Iterator[RoleMail]:
+    """Let words reach a role's Session while the block runs."""
+    with mailbox.opened(project, session_id, agent_id=agent_id, role=role, run_id=run_id) as box:
+        yield RoleMail(box, journal)
