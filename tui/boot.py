@@ -11,7 +11,10 @@ from collections.abc import MutableMapping
 
 from core.foundation.errors import UsageError
 
-_ELSE = "Every command works without the console: exuvia runs list, exuvia approvals list, ... (exuvia --help)."
+_ELSE = (
+    "Without a screen: exuvia --plain tells each event on a line of its own.\n"
+    "Every command works without the console: exuvia runs list, exuvia approvals list, ... (exuvia --help)."
+)
 
 
 def check_terminal(environ: MutableMapping[str, str] | None = None) -> None:

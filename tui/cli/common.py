@@ -81,6 +81,20 @@ def named_home(home: str | None) -> str | None:
     return home if home is not None else before
 
 
+def keep_read_only(home: Path, *, asked: bool = False) -> bool:
+    """Hold core to changing nothing in `home` until the command has ended, where --read-only (or `asked`) says so.
+
+    Return whether it does.
+    """
+    context = click.get_current_context().find_root()
+    if not (asked or context.params.get("read_only")):
+        return False
+    from core.state import readonly
+
+    context.with_resource(readonly.sealed(home))
+    return True
+
+
 def place_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add --home and --project; the command receives them as `place: Place`."""
 
@@ -88,7 +102,9 @@ def place_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--project", "project_id", default=DEFAULT_PROJECT, metavar="ID", show_default=True, help="Project.")
     @functools.wraps(command)
     def with_place(*args: Any, home: str | None, project_id: str, **kwargs: Any) -> R:
-        return command(*args, place=Place(resolve_home(named_home(home)), project_id), **kwargs)
+        place = Place(resolve_home(named_home(home)), project_id)
+        keep_read_only(place.home)
+        return command(*args, place=place, **kwargs)
 
     return with_place
 

@@ -1,42 +1,111 @@
-"""`exuvia open`, and `exuvia` alone: the console on a home."""
+"""`exuvia open`, and `exuvia` alone: the console on a home, or its events line by line."""
 
 from __future__ import annotations
+
+import shlex
+from pathlib import Path
 
 import click
 
 from core.foundation.errors import NotFoundError
-from core.state.paths import DEFAULT_PROJECT, HomePaths, resolve_home
-from tui.cli.common import named_home, note
+from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths, resolve_home
+from tui.cli.common import demo_hint, keep_read_only, named_home, note
 
 
-@click.command("open", epilog="Example:  exuvia open --home DIR")
+@click.command(
+    "open",
+    epilog="Examples:  exuvia open   |   exuvia open ~/.exuvia/demo --read-only   |   exuvia open DIR --plain --json",
+)
+@click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--home", metavar="DIR", help="State directory (else EXUVIA_HOME, PENGUIN_HOME, ~/.exuvia/data).")
 @click.option("--project", "project_id", default=DEFAULT_PROJECT, metavar="ID", show_default=True, help="Project.")
 @click.option("--mouse", is_flag=True, help="Let the console take the mouse.")
-@click.option("--read-only", is_flag=True, help="Look, change nothing.")
+@click.option("--read-only", is_flag=True, help="Look, change nothing; core refuses every change.")
+@click.option("--plain", is_flag=True, help="No full screen: where things stand, then one line an event.")
+@click.option("--once", is_flag=True, help="With --plain: where things stand, and no more.")
+@click.option("--json", "as_json", is_flag=True, help="With --plain: a JSON document on each line.")
 def open_console(
-    home: str | None, project_id: str = DEFAULT_PROJECT, mouse: bool = False, read_only: bool = False
+    directory: str | None = None,
+    home: str | None = None,
+    project_id: str = DEFAULT_PROJECT,
+    mouse: bool = False,
+    read_only: bool = False,
+    plain: bool = False,
+    once: bool = False,
+    as_json: bool = False,
 ) -> int:
-    """Open the console. A home named by --home or a variable must exist; the default one is made on first use."""
-    from core.state.fresh import ensure_home
-    from core.state.generations import unsupported
-    from tui.boot import check_terminal
+    """Open the console on DIR, a state directory of this program or of one that writes the same format.
 
-    check_terminal()
-    home = named_home(home)
+    With --plain (or EXUVIA_PLAIN=1) no screen is needed: each event is a line of its own, with its time and without
+    colour, until Ctrl-C or the end of input. A home that is named must exist; the default one is made on first use.
+    """
+    plain = plain or once or as_json or bool(click.get_current_context().find_root().params.get("plain"))
+    if not plain:
+        from tui.boot import check_terminal
+
+        check_terminal()
+    home = named_home(directory if home is None else home)
     root = resolve_home(home)
-    places = HomePaths(root)
-    project = places.project(project_id)
-    if not project.root.is_dir():
-        if home is not None or project_id != DEFAULT_PROJECT or places.project_ids():
-            known = ", ".join(places.project_ids()) or "none"
-            raise NotFoundError(
-                f"There is no project {project_id!r} in {root}.",
-                hint=f"Projects there: {known}. A fresh demonstration: exuvia demo",
-            )
-        ensure_home(root)
-    for text in unsupported(places):
+    read_only = keep_read_only(root, asked=read_only)
+    project = _project(root, project_id, home=home, read_only=read_only)
+    from core.state.generations import unsupported
+
+    for text in unsupported(HomePaths(root)):
         note(text)
+    if plain:
+        from tui.cli.plain import tell
+
+        return tell(project, home=_home_words(home, project_id), as_json=as_json, once=once)
     from tui.app import run_console
 
     return run_console(project, mouse=mouse, read_only=read_only)
+
+
+def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) -> ProjectPaths:
+    """Return the project to open; the default one is made where there is none at all yet, with a word of welcome."""
+    from core.state.fresh import ensure_home
+
+    places = HomePaths(root)
+    project = places.project(project_id)
+    if project.root.is_dir():
+        return project
+    known = ", ".join(places.project_ids())
+    if home is not None or project_id != DEFAULT_PROJECT or known:
+        raise NotFoundError(
+            f"There is no project {project_id!r} in {root}.",
+            hint=f"Projects there: {known or 'none'}. Make one there: exuvia agent create ID --requirement TEXT --home "
+            f"{shlex.quote(str(root))}\n{demo_hint()}",
+        )
+    if read_only:
+        raise NotFoundError(
+            f"There is nothing to look at in {root} yet.",
+            hint=f"{demo_hint()}\nAnother state directory: exuvia open DIR --read-only",
+        )
+    ensure_home(root)
+    for line in welcome(root):
+        note(line)
+    return project
+
+
+def welcome(root: Path) -> tuple[str, ...]:
+    """Return what a person needs to know who starts the program for the first time."""
+    return (
+        f"Welcome to Exuvia. Your agents will live in {root}, which was just made, with an example to look at.",
+        f"  See the whole loop, offline and without a key:  {_demo_words()}",
+        "  Make an agent of your own:                       exuvia agent create ID --requirement TEXT",
+        "  Open a state directory that you have:            exuvia open DIR",
+        "  Check this machine:                              exuvia doctor",
+    )
+
+
+def _demo_words() -> str:
+    from tui.cli.common import demo_home
+
+    place = demo_home()
+    return f"exuvia --home {shlex.quote(str(place))}" if place.is_dir() else "exuvia demo"
+
+
+def _home_words(home: str | None, project_id: str) -> str:
+    """Return what a command needs after its words to work on the same project."""
+    words = "" if home is None else f" --home {shlex.quote(home)}"
+    return words if project_id == DEFAULT_PROJECT else f"{words} --project {shlex.quote(project_id)}"

@@ -16,7 +16,7 @@ import click
 
 from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
-from tui.cli.common import demo_home, named_home, note, print_json, say
+from tui.cli.common import demo_home, keep_read_only, named_home, note, print_json, say
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
@@ -274,6 +274,7 @@ def demo(
         check_terminal()
     unisolated = _confinement(allow_unisolated)
     root = (Path(named_home(None) or demo_home()) if home is None else home).expanduser().absolute()
+    read_only = keep_read_only(root)
     if fresh:
         _set_aside(root)
     ensure_home(root)
@@ -288,7 +289,7 @@ def demo(
             raise
     from tui.app import run_console
 
-    return run_console(project, mouse=mouse, demo=True)
+    return run_console(project, mouse=mouse, read_only=read_only, demo=True)
 
 
 def _fault(text: str) -> tuple[str, float]:

@@ -64,21 +64,32 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Examples:  exuvia demo   |   exuvia --home DIR   |   exuvia demo --headless --approve auto --json",
+    epilog="Examples:  exuvia demo   |   exuvia --home DIR   |   exuvia --plain   |   exuvia --read-only open   |   "
+    "exuvia demo --headless --approve auto --json",
 )
 @click.version_option(__version__, "--version", "-V", prog_name="exuvia")
 @click.option("--home", metavar="DIR", help="State directory (else EXUVIA_HOME, PENGUIN_HOME, ~/.exuvia/data).")
+@click.option("--read-only", is_flag=True, envvar="EXUVIA_READ_ONLY", help="Change nothing: core refuses every act.")
+@click.option("--plain", is_flag=True, envvar="EXUVIA_PLAIN", help="No full screen: events line by line.")
+@click.option("--once", is_flag=True, help="With --plain: where things stand, and no more.")
+@click.option("--json", "as_json", is_flag=True, help="With --plain: a JSON document on each line.")
 @click.pass_context
-def cli(ctx: click.Context, home: str | None) -> None:
+def cli(ctx: click.Context, home: str | None, read_only: bool, plain: bool, once: bool, as_json: bool) -> object:
     """Watch, measure and improve self-evolving agents.
 
-    Without a command, opens the console. Exit codes: 0 done, 1 failed, 2 usage, 3 blocked and waiting for the
-    operator, 130 interrupted.
+    Without a command, opens the console; with --plain it tells where things stand and then what happens, line by
+    line, for screen readers, logs and terminals that cannot show a screen. EXUVIA_READ_ONLY=1 and EXUVIA_PLAIN=1 are
+    the same as the options. Exit codes: 0 done, 1 failed, 2 usage, 3 blocked and waiting for the operator,
+    130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         from tui.cli.console import open_console
 
-        ctx.invoke(open_console, home=home)
+        return ctx.invoke(open_console, home=home, read_only=read_only, plain=plain, once=once, as_json=as_json)
+    if once or as_json:
+        word = "--once" if once else "--json"
+        raise click.UsageError(f"{word} before a command belongs to --plain; say it after {ctx.invoked_subcommand}.")
+    return None
 
 
 def _invoked(arguments: list[str]) -> object:

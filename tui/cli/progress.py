@@ -1,68 +1,33 @@
-"""A run told line by line on stderr while a command waits for it."""
+"""What takes time, told on stderr: a run while a command waits for it, and the share and time left of anything else.
+
+On a terminal one line is drawn over itself; in a log, under EXUVIA_PLAIN and on TERM=dumb there are whole lines, few of
+them. Nothing is said of what is done within a second.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from core.evolution import runs
 from core.evolution.run_view import RunView
+from core.foundation.visible import visible_line
 from core.state.paths import ProjectPaths
 from tui.cli.common import note
+from tui.cli.lines import Teller
 
+__all__ = ["Progress", "Teller", "follow", "said_of", "working"]
 
-@dataclass
-class Teller:
-    """Tells what is new in each view of one run; without `end`, the caller says how it ended.
-
-    Invariant: no fact is told twice.
-    """
-
-    told: set[str] = field(default_factory=set)
-    end: bool = True
-
-    def news(self, view: RunView) -> Iterator[str]:
-        """Yield the lines that `view` adds to what was told."""
-        for key, line in (*_facts(view), *(_end(view) if self.end else ())):
-            if key not in self.told:
-                self.told.add(key)
-                yield line
-
-
-def _points(score: object) -> str:
-    return f"{score:g}" if isinstance(score, int | float) else "-"
-
-
-def _facts(view: RunView) -> Iterator[tuple[str, str]]:
-    if view.phase:
-        yield f"phase {view.phase} {len(view.pilots)} {len(view.rounds)}", f"{view.kind}: {view.phase}"
-    for cell in view.cells:
-        where = f"{cell.stage} {cell.index} {cell.case_id} run {cell.run}"
-        if cell.state == "scored":
-            yield f"{cell.cell} scored", f"  {where}: {_points(cell.score)}"
-        elif cell.state in {"failed", "interrupted"}:
-            key = f"{cell.cell} {cell.state} {cell.attempt}"
-            yield key, f"  {where}: {cell.state} {cell.failure_code or ''} {cell.reason}".rstrip()
-    for pilot in view.pilots:
-        line = f"pilot {pilot['i']}: predicted {_points(pilot.get('predicted'))}, observed {_points(pilot['score'])}"
-        yield f"pilot {pilot['i']} {pilot['score']}", line
-    if view.baseline is not None:
-        yield "baseline", f"baseline: v{view.baseline['version']} {_points(view.baseline['score'])}"
-    for entry in view.rounds:
-        if entry.decision is not None:
-            line = (
-                f"round {entry.round}: v{entry.version} {entry.decision}, {_points(entry.score)} "
-                f"against {_points(entry.reference_score)}"
-            )
-            yield f"round {entry.round} {entry.version}", line
-    for measured in view.heldout:
-        yield f"heldout {measured.stage}", f"held out ({measured.stage}): {_points(measured.score)}"
-
-
-def _end(view: RunView) -> Iterator[tuple[str, str]]:
-    if view.state in {"blocked", "failed", "dead", "stopped"}:
-        yield f"{view.state} {view.reason}", f"{view.run_id}: {view.state}: {view.reason}"
+BEFORE_S = 1.0  # what takes less is not worth a word
+_DRAW_S = 0.2
+_LINE_S = 10.0
+_WIDTH = 24
 
 
 def follow(project: ProjectPaths, run_id: str, *, end: bool = True) -> RunView:
@@ -76,3 +41,97 @@ def follow(project: ProjectPaths, run_id: str, *, end: bool = True) -> RunView:
         return runs.read_run(project, run_id)
 
     return asyncio.run(told())
+
+
+@dataclass
+class Progress:
+    """The progress of one act. `done` and `total` count the same unit (bytes, files ...); `total` 0 is not known yet.
+
+    Invariant: what stands on the terminal's line is what `_drawn` says, and nothing is left there after `close`.
+    """
+
+    label: str
+    unit: str = "bytes"
+    done: int = 0
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        self._began = self._said = time.monotonic()
+        self._drawn = 0
+        self._lock = threading.Lock()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("EXUVIA_PLAIN")
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take how far it is, and say it where it is time to."""
+        self.done, self.total = done, total
+        self.say()
+
+    def say(self) -> None:
+        """Say how far it is, if a second has gone by and the last word is old enough."""
+        with self._lock:
+            now = time.monotonic()
+            pause = _DRAW_S if self._terminal else _LINE_S
+            if now - self._began < BEFORE_S or (self._said > self._began and now - self._said < pause):
+                return
+            self._said = now
+            line = visible_line(said_of(self.label, self.done, self.total, now - self._began, self.unit))
+            if self._terminal:
+                sys.stderr.write("\r" + line.ljust(self._drawn))
+                self._drawn = len(line)
+            else:
+                sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Clear the line."""
+        with self._lock:
+            if self._drawn:
+                sys.stderr.write("\r" + " " * self._drawn + "\r")
+                sys.stderr.flush()
+                self._drawn = 0
+
+
+@contextmanager
+def working(label: str, unit: str = "bytes") -> Iterator[Progress]:
+    """Give the Progress of an act; it goes on telling the seconds also while the act itself says nothing."""
+    progress = Progress(label, unit)
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(BEFORE_S):
+            progress.say()
+
+    ticking = threading.Thread(target=tick, name="progress", daemon=True)
+    ticking.start()
+    try:
+        yield progress
+    finally:
+        over.set()
+        ticking.join()
+        progress.close()
+
+
+def said_of(label: str, done: int, total: int, elapsed_s: float, unit: str = "bytes") -> str:
+    """Return the line of an act: its share and the time left, or what is done so far where the end is not known.
+
+    The time left is what the rest takes at the mean speed so far.
+    """
+    if total <= 0:
+        so_far = f", {_amount(done, unit)} so far" if done else ""
+        return f"{label}: {_seconds(elapsed_s)}{so_far}"
+    share = min(max(done / total, 0.0), 1.0)
+    filled = round(share * _WIDTH)
+    left = f", {_seconds(elapsed_s * (1 - share) / share)} left" if share else ""
+    bar = "#" * filled + "." * (_WIDTH - filled)
+    return f"{label}: [{bar}] {share:4.0%} of {_amount(total, unit)}{left}"
+
+
+def _amount(count: int, unit: str) -> str:
+    if unit != "bytes":
+        return f"{count:,} {unit}"
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
+
+
+def _seconds(seconds: float) -> str:
+    whole = max(round(seconds), 0)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"
