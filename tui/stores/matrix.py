@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core.evolution.run_view import CellView, RunView
 from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
-from core.state.benchmark import case_title
-from core.state.evaluation import Evaluation, mean_score
 from core.state.paths import ProjectPaths
-from core.state.scoreboard import ScoreboardReading
+from tui.palette import DECISIONS
+from tui.stores.matrix_bases import held_against, references
+from tui.stores.matrix_facts import OPEN, alarm, spread, spread_name, time_left_ms
+from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow, MatrixView
 from tui.stores.runs import LIVE, Subject
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A Case x Run. `state`: queued, running, scored, failed, interrupted, repairing, reused, or planned."""
-
-    case_id: str
-    run: int
-    state: str
-    score: float | None = None
-    session_id: str = ""
-    evaluator_id: str = ""
-    duration_ms: int | None = None
-    cost: float | None = None
-    failure: str = ""
-    reason: str = ""
-    attempt: int = 0
+if TYPE_CHECKING:
+    from core.state.evaluation import Evaluation
+    from core.state.ledger import CandidateRecord
+    from core.state.scoreboard import ScoreboardReading
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixRow:
-    case_id: str
-    title: str
-    cells: tuple[Cell, ...]
-    mean: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPage:
-    """One matrix. `mean` is over the Cases scored so far; `complete` says that no cell is missing."""
-
-    key: str
-    title: str
-    note: str
-    version: int | None
-    columns: int
-    rows: tuple[MatrixRow, ...]
-    mean: float | None
-    complete: bool
-    live: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixView:
-    benchmark_id: str = ""
-    pages: tuple[MatrixPage, ...] = ()
+__all__ = ["Cell", "MatrixPage", "MatrixRow", "MatrixStore", "MatrixView"]
 
 
 class MatrixStore:
@@ -66,6 +31,7 @@ class MatrixStore:
     def __init__(self, project: ProjectPaths) -> None:
         self.project = project
         self._titles: dict[tuple[str, str, str], str] = {}
+        self._ledger: tuple[tuple[int, int], tuple[CandidateRecord, ...]] = ((0, 0), ())
 
     def load(self, views: tuple[RunView, ...], board: ScoreboardReading, subject: Subject | None) -> MatrixView:
         """Return the pages in order of time: those of runs, and evaluations that no run here made."""
@@ -73,17 +39,49 @@ class MatrixStore:
             return MatrixView()
         pages: list[tuple[int, MatrixPage]] = []
         moment = 0
-        known = {cell.session_id for view in views for cell in view.cells if cell.session_id}
+        known = {cell.session_id for view in views if not view.observed for cell in view.cells if cell.session_id}
+        # Of what another program measures, the scoreboard has the last word; the rest is what it does not have.
+        stored = {run.session_id for e in board.evaluations for case in e.cases for run in case.runs}
+        evaluators = {
+            cell.session_id: cell.evaluator_session_id
+            for view in views
+            if view.observed
+            for cell in view.cells
+            if cell.session_id and cell.evaluator_session_id
+        }
         for place, evaluation in enumerate(board.evaluations):
             if not any(run.session_id in known for case in evaluation.cases for run in case.runs):
                 moment = max(moment, parse_ms(evaluation.time) or 0)  # file order, whatever the times are
-                pages.append((moment, self._of_evaluation(place, evaluation, subject)))
+                pages.append((moment, self._of_evaluation(place, evaluation, subject, evaluators)))
         for view in views:
-            pages += [(parse_ms(view.started) or 0, page) for page in self._of_run(view, subject)]
+            if view.observed:
+                rest = replace(view, cells=tuple(c for c in view.cells if c.session_id not in stored))
+                pages += [(_moment(rest, page), page) for page in self._of_run(rest, subject)]
+            else:
+                pages += [(parse_ms(view.started) or 0, page) for page in self._of_run(view, subject)]
         pages.sort(key=lambda page: page[0])
-        return MatrixView(subject.benchmark_id, tuple(page for _, page in pages))
+        known_references = references(self._candidates(subject), views)
+        ordered = [page for _, page in pages]
+        return MatrixView(subject.benchmark_id, held_against(ordered, board.evaluations, known_references))
 
-    def _of_evaluation(self, place: int, evaluation: Evaluation, subject: Subject) -> MatrixPage:
+    def _candidates(self, subject: Subject) -> tuple[CandidateRecord, ...]:
+        """Return the agent's Candidates in the ledger, read again only where it changed."""
+        try:
+            status = self.project.ledger.stat()
+        except OSError:
+            return ()
+        stamp = (status.st_size, status.st_mtime_ns)
+        if self._ledger[0] != stamp:
+            from core.state import ledger  # after the first paint
+
+            self._ledger = (stamp, ledger.read(self.project))
+        return tuple(record for record in self._ledger[1] if record.agent_id == subject.agent_id)
+
+    def _of_evaluation(
+        self, place: int, evaluation: Evaluation, subject: Subject, evaluators: Mapping[str, str]
+    ) -> MatrixPage:
+        columns = max(len(case.runs) for case in evaluation.cases)
+        kind = spread_name(columns)
         rows = tuple(
             MatrixRow(
                 case.case,
@@ -95,20 +93,34 @@ class MatrixStore:
                         "scored",
                         run.score,
                         run.session_id,
+                        evaluators.get(run.session_id, ""),
                         duration_ms=run.duration_ms,
                         cost=run.cost,
                     )
                     for number, run in enumerate(case.runs, 1)
                 ),
                 case.score,
+                spread([run.score for run in case.runs], kind),
             )
             for case in evaluation.cases
         )
-        columns = max(len(case.runs) for case in evaluation.cases)
         note = f"{evaluation.provider}/{evaluation.model_id}  {evaluation.summary_title or ''}".rstrip()
         title = f"Evaluation of v{evaluation.version}"
         key = f"evaluation:{place}"
-        return MatrixPage(key, title, note, evaluation.version, columns, rows, evaluation.score, complete=True)
+        return MatrixPage(
+            key,
+            title,
+            note,
+            evaluation.version,
+            columns,
+            rows,
+            evaluation.score,
+            complete=True,
+            short=f"v{evaluation.version}",
+            model=evaluation.runtime[:2],
+            spread_name=kind,
+            alarm=alarm([row.scores for row in rows]),
+        )
 
     def _of_run(self, view: RunView, subject: Subject) -> list[MatrixPage]:
         groups: dict[tuple[str, int, int], dict[tuple[str, int], CellView]] = {}
@@ -125,11 +137,13 @@ class MatrixStore:
                 for case_id in planned
                 if isinstance(case_id, str)
             )
-            title = f"Pilot {under_way + 1} of {view.spec.get('pilots', '?')}"
+            title = f"Pilot {under_way + 1}" + ("" if view.observed else f" of {view.spec.get('pilots', '?')}")
             note = f"{view.phase}: the Cases are being written" if not under_way else f"{view.phase}"
             if not under_way or view.phase in ("drafting", "review", "pilot"):
                 key = f"{view.run_id}:pilot:{under_way + 1}:0"
-                pages.append(MatrixPage(key, title, note, None, 1, rows, None, complete=False, live=True))
+                page = MatrixPage(key, title, note, None, 1, rows, None, complete=False, live=True)
+                at = under_way + 1
+                pages.append(replace(page, short=f"P{at}", run_id=view.run_id, stage="pilot", index=at))
         return pages
 
     def _page(
@@ -139,15 +153,22 @@ class MatrixStore:
         cells: dict[tuple[str, int], CellView],
         subject: Subject,
     ) -> MatrixPage:
+        from core.state.evaluation import mean_score  # after the first paint
+
         stage, index, version = key
         columns = max(run for _, run in cells)
-        rows = []
+        kind = spread_name(columns)
+        rows: list[MatrixRow] = []
         for case_id in sorted({case for case, _ in cells}):
-            own = tuple(_cell(cells[case_id, run]) for run in range(1, columns + 1) if (case_id, run) in cells)
-            scores = [cell.score for cell in own if cell.score is not None]
-            rows.append(MatrixRow(case_id, self._title(subject, case_id), own, mean_score(scores) if scores else None))
+            own = tuple(
+                _cell(cells[case_id, run], view.run_id) if (case_id, run) in cells else None
+                for run in range(1, columns + 1)
+            )
+            scores = [cell.score for cell in own if cell is not None and cell.score is not None]
+            mean = mean_score(scores) if scores else None
+            rows.append(MatrixRow(case_id, self._title(subject, case_id), own, mean, spread(scores, kind)))
         scored = [row.mean for row in rows if row.mean is not None]
-        complete = all(cell.score is not None for row in rows for cell in row.cells)
+        complete = all(cell.score is not None for cell in cells.values())
         title, note = _headline(view, stage, index, version)
         live = view.state in LIVE and not complete
         return MatrixPage(
@@ -160,9 +181,19 @@ class MatrixStore:
             mean_score(scored) if scored else None,
             complete,
             live,
+            _short(view, stage, index, version),
+            view.run_id,
+            stage,
+            index,
+            _model(view),
+            kind,
+            left_ms=_left(view, cells.values()) if live else None,
+            alarm=alarm([row.scores for row in rows]),
         )
 
     def _title(self, subject: Subject, case_id: str) -> str:
+        from core.state.benchmark import case_title  # after the first paint
+
         key = (subject.agent_id, subject.benchmark_id, case_id)
         if key not in self._titles:
             try:
@@ -176,7 +207,31 @@ class MatrixStore:
         return self._titles[key]
 
 
-def _cell(cell: CellView) -> Cell:
+def _model(view: RunView) -> tuple[str, ...]:
+    model = view.spec.get("model")
+    return (str(model.get("provider", "")), str(model.get("model_id", ""))) if isinstance(model, dict) else ()
+
+
+def _left(view: RunView, cells: Iterable[CellView]) -> int | None:
+    listed = list(cells)
+    told = [cell.duration_ms for cell in listed if cell.state == "scored" and cell.duration_ms is not None]
+    concurrency = view.spec.get("concurrency")
+    together = concurrency if isinstance(concurrency, int) else 1
+    return time_left_ms(told, sum(1 for cell in listed if cell.state in OPEN), together)
+
+
+def _short(view: RunView, stage: str, index: int, version: int) -> str:
+    """Return a page's name in a few characters; a mark says what came of it."""
+    if stage == "pilot":
+        return f"P{index}" + ("*" if view.frozen_pilot == index else "")
+    if stage == "round":
+        entry = next((entry for entry in view.rounds if entry.version == version), None)
+        mark, _ = DECISIONS.get(entry.decision or "measuring" if entry else "measuring", ("?", "warn"))
+        return f"v{version}{mark}"
+    return f"H v{version}" if stage == "heldout" else f"v{version}"
+
+
+def _cell(cell: CellView, run_id: str) -> Cell:
     return Cell(
         cell.case_id,
         cell.run,
@@ -189,10 +244,33 @@ def _cell(cell: CellView) -> Cell:
         cell.failure_code or "",
         cell.reason,
         cell.attempt,
+        run_id,
+        cell.cell,
     )
 
 
+def _moment(view: RunView, page: MatrixPage) -> int:
+    """Return when an observed run's page belongs: a live one is the newest, others began with their first cell."""
+    own = [cell.started for cell in view.cells if _key(view, cell) == page.key]
+    return parse_ms(view.updated if page.live else min(own, default=view.started)) or 0
+
+
+def _key(view: RunView, cell: CellView) -> str:
+    return f"{view.run_id}:{cell.stage}:{cell.index}:{cell.version if cell.stage != 'pilot' else 0}"
+
+
+def _observed_headline(view: RunView, stage: str, index: int, version: int) -> tuple[str, str]:
+    """Name a page of what another program measures: only what its files say, and that they are all we have."""
+    title = {"pilot": f"Pilot {index}", "round": f"Candidate v{version}"}.get(stage, f"Measured: v{version}")
+    own = {cell.state for cell in view.cells if (cell.stage, cell.index) == (stage, index)}
+    if view.state in LIVE:
+        return title, "observed, being measured" if own & {"running", "repairing"} else "observed, not yet stored"
+    return title, "observed, not on the scoreboard"
+
+
 def _headline(view: RunView, stage: str, index: int, version: int) -> tuple[str, str]:
+    if view.observed:
+        return _observed_headline(view, stage, index, version)
     if stage == "pilot":
         pilot = next((pilot for pilot in view.pilots if pilot["i"] == index), None)
         title = f"Pilot {index} of {view.spec.get('pilots', '?')}"
