@@ -18,14 +18,16 @@ DEFAULT_SEED = 7  # DECISIONS 19
 class RehearsalOptions:
     """Settings of a RehearsalProvider.
 
-    `faults` maps a fault to its rate from 0 to 1; `slow_s` is how many seconds the fault "slow" takes. A request's
-    own seed wins over `seed`. Raises UsageError for an unknown fault or a rate out of range.
+    `faults` maps a fault to its rate from 0 to 1; `slow_s` is how many seconds the fault "slow" takes. With `asks` the
+    Builder asks the operator one question before it declares its contract. A request's own seed wins over `seed`.
+    Raises UsageError for an unknown fault or a rate out of range.
     """
 
     seed: int = DEFAULT_SEED
     clumsy: bool = False
     faults: Mapping[str, float] = field(default_factory=dict)
     slow_s: float = 2.0
+    asks: bool = False
 
     def __post_init__(self) -> None:
         for name, rate in self.faults.items():
@@ -36,27 +38,37 @@ class RehearsalOptions:
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as plain JSON values."""
-        return {"seed": self.seed, "clumsy": self.clumsy, "faults": dict(self.faults), "slow_s": self.slow_s}
+        return {
+            "seed": self.seed,
+            "clumsy": self.clumsy,
+            "faults": dict(self.faults),
+            "slow_s": self.slow_s,
+            "asks": self.asks,
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> RehearsalOptions:
         """Return the options that `as_json` wrote; what is missing takes its default. Raises UsageError."""
         seed, clumsy = document.get("seed", DEFAULT_SEED), document.get("clumsy", False)
+        asks = document.get("asks", False)
         faults, slow_s = document.get("faults", {}), document.get("slow_s", 2.0)
         if (
             isinstance(seed, bool)
             or not isinstance(seed, int)
             or not isinstance(clumsy, bool)
+            or not isinstance(asks, bool)
             or not isinstance(faults, Mapping)
             or not all(is_number(number) for number in (slow_s, *faults.values()))
         ):
             raise UsageError(
                 "The options of the rehearsal model are not usable.",
-                hint="seed is a whole number, clumsy a boolean, slow_s and each rate in faults a finite number.",
+                hint="seed is a whole number, clumsy and asks are true or false, slow_s and each rate in faults a "
+                "finite number.",
             )
         return cls(
             seed=seed,
             clumsy=clumsy,
             faults={str(name): float(rate) for name, rate in faults.items()},
             slow_s=float(slow_s),
+            asks=asks,
         )

@@ -105,6 +105,16 @@ class RehearsalProvider:
         seed = self.options.seed if request.seed is None else request.seed
         role = role_of(request)
         play = reply_of(role)
+        if role == "evaluator":  # its whole text is one document, and nobody talks with it
+            return self._played(request, seed, role, play)
+        from core.models.rehearsal.asking import acknowledged, asked_first
+
+        reply = self._played(request, seed, role, play)
+        if role == "builder" and self.options.asks:
+            reply = asked_first(request, reply)
+        return acknowledged(request, reply)
+
+    def _played(self, request: Request, seed: int, role: Role, play: Callable[[Request, int], Reply]) -> Reply:
         clumsy = self.options.clumsy or request.model.model_id == "rehearsal-clumsy"
         if clumsy and role != "target":
             from core.models.rehearsal.clumsy import stumble

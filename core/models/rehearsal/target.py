@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 from core.models.interface import Request, Text
 from core.models.rehearsal.target_prompt import (
@@ -29,8 +30,9 @@ from core.models.rehearsal.target_prompt import (
 )
 from core.models.rehearsal.target_recipes import ARCHIVE_FOLDER, RECIPES
 from core.models.rehearsal.target_statement import bind, recognise
-from core.models.rehearsal.transcript import Reply, Transcript, call, draw
+from core.models.rehearsal.transcript import Reply, Transcript, call, draw, newest_prompt
 
+ASK = "ask_operator"  # only a chat offers it to an agent
 SLIP_RATE = 0.15  # how often a hurried hand spoils the end of a finished table
 _SLIP = (
     '{ head -n -2 "$OUT"; tail -n 1 "$OUT"; tail -n 2 "$OUT" | head -n 1; } > .last && cat .last > "$OUT"; rm -f .last'
@@ -41,7 +43,13 @@ _BIND = re.compile(r"^bind ([A-Z][A-Z_]*)=(.*?)\s*$", re.MULTILINE)
 _MENTIONED = re.compile(r"\b([\w.-]+\.(?:md|txt))\b")
 _LINE_NUMBER = re.compile(r"^\s*\d+(?:\t|→|\| )", re.MULTILINE)
 
-Work = Generator[tuple[str, dict[str, str]], str, str]
+_SMALL_TALK = (
+    "I am the rehearsal model: I do small data chores (tables, lists, logs, letters, archives) by what a task says. "
+    "There is no file here that your message names. Put one into the workspace, then tell me its name and what shall "
+    "come of it."
+)
+
+Work = Generator[tuple[str, dict[str, Any]], str, str]
 
 
 @dataclass
@@ -64,11 +72,12 @@ class _Desk:
 
 def reply(request: Request, seed: int) -> Reply:
     """Return the worker's next message: one tool call, or the short text that ends its work."""
-    script = Transcript.of(request)
+    script = Transcript.of(newest_prompt(request))
     tools = {tool.name for tool in request.tools}
     if "exec_command" not in tools:
         return (Text("assistant", "I can only work with commands, and there are none here. Nothing was done."),)
-    work = _work(request.system_prompt, script.first_user, seed, can_read="read_file" in tools)
+    chats = ASK in tools
+    work = _work(request.system_prompt, script.first_user, seed, can_read="read_file" in tools, chats=chats)
     try:
         name, arguments = next(work)
         for step in script.steps:
@@ -101,17 +110,22 @@ def _python(script: str) -> str:
     return f"python3 - <<'PY'\n{script}PY"
 
 
-def _work(system_prompt: str, prompt: str, seed: int, *, can_read: bool) -> Work:
-    """Do the job, one call at a time; the generator's value is the closing text."""
+def _work(system_prompt: str, prompt: str, seed: int, *, can_read: bool, chats: bool = False) -> Work:
+    """Do the job, one call at a time; the generator's value is the closing text. In a chat (`chats`) it may ask."""
     desk = _Desk()
     statement = yield from _read_statement(prompt, can_read=can_read)
     listing = yield _shell("See which files there are", _LOOK)
     files = _FILE.findall(listing)
     desk.variables = bind(statement, files)
+    if chats and files and not desk.variables.get("IN"):
+        meant = yield ASK, {"question": "Your message names no file here. Which one do you mean?", "options": files[:9]}
+        desk.variables = bind(f"{statement}\n\nInput: `{meant.strip()}`", files)
     inputs = [name for name in desk.variables.get("INPUTS", "").split(",") if name]
     first = desk.variables.get("IN", "")
     desk.kind = recognise(statement, [first, *inputs])
     desk.variables["KIND"] = desk.kind
+    if not first and chats:
+        return _SMALL_TALK
     if not first:
         return "I read the task but found no input file that it names, so I stopped there."
     for block in blocks(system_prompt, BEFORE_START):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.models.interface import Request, Text, Thinking, ToolCall, ToolOutput
@@ -22,6 +22,9 @@ _NOT_THERE = re.compile(
     r"\[interrupted[^\n]{0,400})\s*\Z",
     re.DOTALL,
 )
+STEERING = re.compile(r"\[user_steering\]\n(.*)\n\[/user_steering\]", re.DOTALL)
+"""A word that the operator put in while a turn ran."""
+_HARNESS = ("[user_steering]", "[turn_aborted]", "[background_task_done]")
 _FIELD = re.compile(r"^\s*([a-z_]+):[ \t]*(.*?)\s*$")
 
 
@@ -121,6 +124,16 @@ class Transcript:
         )
 
 
+def newest_prompt(request: Request) -> Request:
+    """Return the request from its newest prompt on: what a chat asks now, and what was done about it so far."""
+    places = [
+        place
+        for place, message in enumerate(request.messages)
+        if isinstance(message, Text) and message.role == "user" and not message.text.startswith(_HARNESS)
+    ]
+    return replace(request, messages=request.messages[places[-1] :]) if places else request
+
+
 def json_object(text: str) -> Mapping[str, Any] | None:
     """Return the JSON object that `text` is, or None."""
     stripped = text.lstrip()
@@ -137,7 +150,7 @@ def _newest_state(request: Request) -> Mapping[str, Any]:
     for message in reversed(request.messages):
         if isinstance(message, ToolOutput):
             found = json_object(message.output)
-        elif isinstance(message, Text) and message.role == "user":
+        elif isinstance(message, Text) and message.role == "user" and not STEERING.fullmatch(message.text):
             found = _embedded_object(message.text)
         else:
             continue
