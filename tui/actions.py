@@ -6,7 +6,9 @@ A dangerous action changes what is on disk or stops a process; with --read-only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -114,6 +116,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("refresh", ("r",), "r", "global", "Read everything again."),
     Action("redraw", ("ctrl+l",), "Ctrl-L", "global", "Paint the whole screen again."),
     Action("suspend", ("ctrl+z",), "Ctrl-Z", "global", "Suspend the console; the shell's fg brings it back."),
+    Action("palette", ("colon",), ":", "global", "Find any action, run, Case or version by a few letters.", "find"),
+    Action("settings", ("comma",), ",", "global", "Settings: theme, characters, keys."),
     Action("help", ("question_mark", "f1"), "?", "global", "Show all keys.", "help"),
     Action("quit", ("q", "ctrl+q"), "q", "global", "Leave the console. Runs go on without it.", "quit"),
     Action("interrupt", ("ctrl+c",), "Ctrl-C", "global", "Twice within 3 seconds: leave the console."),
@@ -139,25 +143,94 @@ def of_scope(scope: str, *, read_only: bool = False) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.scope == scope and not (read_only and action.dangerous))
 
 
-def bindings(scope: str, *, to: str = "screen.") -> list[BindingType]:
-    """Return Textual's bindings for a scope; each calls `do` of `to` with the action's id."""
+def bindings(scope: str, *, to: str = "screen.", only: Container[str] | None = None) -> list[BindingType]:
+    """Return Textual's bindings for a scope; each calls `do` of `to` with the action's id, its own id too."""
     from textual.binding import Binding
 
     return [
-        Binding(",".join(action.keys), f"{to}do('{action.id}')", action.text, show=False) for action in of_scope(scope)
+        Binding(",".join(action.keys), f"{to}do('{action.id}')", action.text, show=False, id=action.id)
+        for action in of_scope(scope)
     ]
 
 
-def footer(pane: str, *, read_only: bool = False, without: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+_KEY = re.compile(
+    r"(?:ctrl\+|shift\+)?(?:[a-z0-9]|f[1-9]|f1[0-2]|up|down|left|right|home|end|pageup|pagedown|tab|enter|escape|"
+    r"backspace|delete|insert|space|[a-z]+(?:_[a-z]+)+|slash|backslash|colon|semicolon|comma|period|minus|plus|at|tilde)"
+    r"|[!-~]"
+)
+FORBIDDEN = frozenset({f"ctrl+{letter}" for letter in "abhijmps"})
+"""Taken by terminals and multiplexers, or the same byte as another key (TERMINAL 2.2)."""
+
+
+_NAMES = {
+    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus",
+    "plus_sign": "plus", "low_line": "underscore",
+}  # fmt: skip
+
+
+def key_name(key: str) -> str:
+    """Return Textual's name of a key that was written as its character: `slash` for `/`."""
+    if len(key) != 1 or key.isalnum():
+        return key
+    name = unicodedata.name(key, key).lower().replace("-", "_").replace(" ", "_")
+    return _NAMES.get(name, name)
+
+
+def keys_fault(changed: Mapping[str, tuple[str, ...]]) -> tuple[str, str] | None:
+    """Return the first action whose changed keys can't be, and why; None where all can."""
+    for name, keys in changed.items():
+        for key in keys:
+            if not _KEY.fullmatch(key):
+                return name, f"{key!r} is no key that every terminal sends"
+            if key in FORBIDDEN:
+                return name, f"{key} is taken by terminals"
+    for pane, _, _ in PANES:
+        taken: dict[str, str] = {}
+        # What was changed comes last, so that it is the change that has to give way.
+        together = [action for scope in ("global", "list", pane) for action in of_scope(scope)]
+        for action in sorted(together, key=lambda action: action.id in changed):
+            for key in changed.get(action.id, action.keys):
+                other = taken.setdefault(key, action.id)
+                if other != action.id and action.id in changed:
+                    return action.id, f"{key} is the key of {other}"
+    return None
+
+
+def keymap(changed: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return changed keys as Textual takes them; an action without keys gets one that no terminal sends."""
+    return {name: ",".join(keys) or "f63" for name, keys in changed.items()}
+
+
+def shown_keys(action: Action, changed: Mapping[str, tuple[str, ...]]) -> str:
+    """Return an action's keys as people write them, "" where it has none."""
+    if action.id not in changed:
+        return action.shown
+    return " ".join(_SHOWN.get(key, key.replace("ctrl+", "Ctrl-")) for key in changed[action.id])
+
+
+_SHOWN = {
+    "slash": "/", "colon": ":", "comma": ",", "question_mark": "?", "left_square_bracket": "[",
+    "right_square_bracket": "]", "space": "Space", "enter": "Enter", "escape": "Esc", "tab": "Tab",
+}  # fmt: skip
+
+
+def footer(
+    pane: str,
+    *,
+    read_only: bool = False,
+    without: Iterable[str] = (),
+    changed: Mapping[str, tuple[str, ...]] | None = None,
+) -> tuple[tuple[str, str], ...]:
     """Return (key, word) pairs for the footer in a pane: its own first, then what works everywhere."""
     hidden = frozenset(without)
     scopes = (pane, "list", "global")
-    return tuple(
-        (action.shown, action.label)
+    pairs = (
+        (shown_keys(action, changed or {}), action.label)
         for scope in scopes
         for action in of_scope(scope, read_only=read_only)
         if action.label and action.id not in hidden
     )
+    return tuple((key.split(" ")[0], word) for key, word in pairs if key)
 
 
 def keys_page() -> str:

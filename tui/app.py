@@ -19,24 +19,30 @@ def run_console(
 ) -> int:
     """Show the console until the operator leaves it; return the exit code.
 
-    `lean` sends fewer bytes; by default it is on over SSH. Raises UsageError where the terminal cannot show it.
-    Runs that are live go on without the console.
+    `lean` sends fewer bytes for the same screen; by default it does unless the settings say off.
+    Raises UsageError where the terminal cannot show it. Runs that are live go on without the console.
     """
     boot.check_terminal()
     boot.prepare()
     # Imported here: Textual reads its settings from the environment that was just prepared.
+    from tui import settings
     from tui.console import Console
     from tui.stores.console import ConsoleStore
+    from tui.stores.glance import first_facts
+
+    loaded = settings.load()
 
     store = ConsoleStore(project)
-    store.load()  # so that the first paint shows facts (DECISIONS 29)
-    app = Console(project, store, read_only=read_only, lean=boot.wants_lean() if lean is None else lean)
+    store.view = first_facts(project)  # so that the first paint shows facts (DECISIONS 29); the feed reads the rest
+    if lean is None:
+        lean = loaded.settings.lean != "off"
+    app = Console(project, store, read_only=read_only, lean=lean, loaded=loaded)
     if demo:
         app.frame.greet(
             "A demonstration with the rehearsal model: no key, no network.", "6 when it waits for you, ? for help"
         )
-    app.run(mouse=mouse)
-    live = [view.run_id for view in store.runs.live]
+    app.run(mouse=mouse or loaded.settings.mouse)
+    live = [run.run_id for run in store.view.sessions.live]
     if app.return_code:
         return app.return_code
     if live:

@@ -14,8 +14,12 @@ from textual.worker import Worker, WorkerState
 
 from core.state.paths import ProjectPaths
 from tui import terminal
+from tui.actions import keymap
+from tui.ascii import Ascii
 from tui.messages import IsolationKnown, TraceChanged, ViewsChanged
+from tui.palette import use_theme
 from tui.screens.frame import Frame
+from tui.settings import Loaded, wants_ascii
 from tui.stores.console import ConsoleStore, ConsoleView
 from tui.stores.feed import Feed
 
@@ -33,12 +37,21 @@ class Console(App[int], inherit_bindings=False):
     AUTO_FOCUS = None
 
     def __init__(
-        self, project: ProjectPaths, store: ConsoleStore, *, read_only: bool = False, lean: bool = False
+        self,
+        project: ProjectPaths,
+        store: ConsoleStore,
+        *,
+        read_only: bool = False,
+        lean: bool = False,
+        loaded: Loaded | None = None,
     ) -> None:
         driver: type[Driver] | None = terminal.LeanDriver if lean else None
         super().__init__(driver_class=driver)
         self.animation_level = "none"
         self.theme = "ansi-dark"
+        loaded = loaded or Loaded()
+        self._ascii: Ascii | None = None
+        self.settle(loaded)
         self.feed = Feed(store, self._tell, self._tell_trace)
         self._net = terminal.Net()
         self._no_colours = terminal.NoColours()
@@ -49,6 +62,8 @@ class Console(App[int], inherit_bindings=False):
             look_at=self.feed.look_at,
             refresh_all=self.feed.refresh,
             tell_terminal=self.tell_terminal,
+            loaded=loaded,
+            settle=self.settle,
         )
 
     def get_default_screen(self) -> Screen[Any]:
@@ -57,7 +72,13 @@ class Console(App[int], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters with ours behind them, so that nothing gets around the net."""
         colours: Sequence[LineFilter] = [self._no_colours] if self.no_color else super().get_line_filters()
-        return [*colours, self._net]
+        return [*colours, self._net, *([self._ascii] if self._ascii else [])]
+
+    def settle(self, loaded: Loaded) -> None:
+        """Take up settings: theme, characters, keys."""
+        use_theme(loaded.settings.theme)
+        self._ascii = Ascii() if wants_ascii(loaded.settings) else None
+        self.set_keymap(keymap(loaded.keys))
 
     def on_mount(self) -> None:
         if not self.is_headless:
@@ -66,6 +87,8 @@ class Console(App[int], inherit_bindings=False):
 
     def on_ready(self) -> None:
         """After the first paint: follow the disk, and find out what isolates commands here."""
+        if self.frame.view.reading:
+            self.feed.refresh()
         self.run_worker(self.feed.run(), exit_on_error=False, group="feed", description="following the project")
         self.run_worker(self._probe(), exit_on_error=False, group="probe", description="looking at the isolation")
         self.set_interval(1.0, self.frame.tick)

@@ -19,18 +19,29 @@ from core.foundation.visible import visible
 def page(app: App[Any], text: str, environ: Mapping[str, str] | None = None) -> None:
     """Show `text` in $PAGER (less where it is not set), sanitised. Raises UsageError where that can't be."""
     env = os.environ if environ is None else environ
-    try:
-        argv = shlex.split(env.get("PAGER") or "less")
-    except ValueError as error:
-        raise UsageError(f"PAGER is no command: {error}", hint="Set it, for example PAGER=less") from error
     with tempfile.TemporaryDirectory(prefix="exuvia-") as directory:
         file = Path(directory, "shown.txt")
         file.write_text(visible(text) + "\n", encoding="utf-8")
-        try:
-            with app.suspend():
-                # Safe mode: no shell, no editor and no other file out of a pager that shows an agent's words.
-                subprocess.run([*argv, str(file)], check=False, env={**env, "LESSSECURE": "1"})
-        except SuspendNotSupported as error:
-            raise UsageError("This terminal can't be lent to a pager.", hint="Copy it instead: Y") from error
-        except OSError as error:
-            raise UsageError(f"{argv[0]} can't be started: {error.strerror}", hint="Set PAGER to another") from error
+        # Safe mode: no shell, no editor and no other file out of a pager that shows an agent's words.
+        _lend(app, "PAGER", env.get("PAGER") or "less", file, {**env, "LESSSECURE": "1"})
+
+
+def edit(app: App[Any], file: Path, environ: Mapping[str, str] | None = None) -> None:
+    """Let the operator edit a file of their own in $VISUAL or $EDITOR. Raises UsageError where that can't be."""
+    env = os.environ if environ is None else environ
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _lend(app, "EDITOR", env.get("VISUAL") or env.get("EDITOR") or "vi", file, env)
+
+
+def _lend(app: App[Any], name: str, command: str, file: Path, env: Mapping[str, str]) -> None:
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{name} is no command: {error}", hint=f"Set {name}.") from error
+    try:
+        with app.suspend():
+            subprocess.run([*argv, str(file)], check=False, env=dict(env))
+    except SuspendNotSupported as error:
+        raise UsageError("This terminal can't be lent to another program.", hint="Copy it instead: Y") from error
+    except OSError as error:
+        raise UsageError(f"{argv[0]} can't be started: {error.strerror}", hint=f"Set {name} to another.") from error

@@ -1,14 +1,14 @@
-"""How things look: names of tones and the styles behind them, in the terminal's own sixteen colours.
+"""How things look: names of tones, the themes behind them, and the marks.
 
 A tone never carries a meaning alone: a mark or a word says it too, so NO_COLOR and colour-blind operators lose
-nothing. The next step, themes, replaces this table and nothing else.
+nothing. The default theme uses the terminal's own sixteen colours, so it fits whatever the operator chose there.
 """
 
 from __future__ import annotations
 
 from rich.style import Style
 
-TONES: dict[str, Style] = {
+_TERMINAL: dict[str, Style] = {
     "plain": Style(),
     "strong": Style(bold=True),
     "dim": Style(color="bright_black"),
@@ -21,10 +21,53 @@ TONES: dict[str, Style] = {
     "key": Style(bold=True),
     "mark": Style(bold=True, color="yellow"),
     "bar": Style(reverse=True),
+    "added": Style(color="green"),
+    "removed": Style(color="red"),
+    "added.word": Style(color="green", bold=True, underline=True),
+    "removed.word": Style(color="red", bold=True, underline=True),
+    "found": Style(reverse=True, color="yellow"),
 }
 
-PLAIN: dict[str, Style] = {name: Style(bold=style.bold) for name, style in TONES.items()}
+
+def _theme(**colours: str) -> dict[str, Style]:
+    """Return the terminal's theme with other colours: one for each colour that it names."""
+    return {
+        tone: Style(
+            color=colours.get(style.color.name, style.color.name) if style.color else None,
+            bold=style.bold,
+            underline=style.underline,
+            reverse=style.reverse,
+        )
+        for tone, style in _TERMINAL.items()
+    }
+
+
+THEMES: dict[str, dict[str, Style]] = {
+    "terminal": _TERMINAL,
+    "dark": _theme(
+        bright_black="#8a93a3", green="#7fc98a", red="#f08a80", yellow="#e3c15f", cyan="#6fc3df", blue="#8fb4ff"
+    ),
+    "light": _theme(
+        bright_black="#5f6672", green="#1d6f2d", red="#a8201a", yellow="#7a5600", cyan="#00607a", blue="#1f4fb8"
+    ),
+    "mono": {
+        tone: Style(bold=style.bold, underline=style.underline, reverse=style.reverse, dim=tone == "dim" or None)
+        for tone, style in _TERMINAL.items()
+    },
+}
+"""The styles of each tone, by the name of the theme (see tui.settings)."""
+
+TONES: dict[str, Style] = dict(_TERMINAL)
+"""The theme in force; `use_theme` changes it."""
+
+PLAIN: dict[str, Style] = {name: Style(bold=style.bold, underline=style.underline) for name, style in _TERMINAL.items()}
 """The same without colours, for rows that are drawn in reverse."""
+
+
+def use_theme(name: str) -> None:
+    """Draw everything from now on in a theme of `THEMES`."""
+    TONES.update(THEMES[name])
+
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 STEPS = "▁▂▃▄▅▆▇█"

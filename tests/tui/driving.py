@@ -10,17 +10,22 @@ from textual.pilot import Pilot
 
 from core.state.paths import ProjectPaths
 from tui.console import Console
+from tui.settings import Loaded
 from tui.stores.console import ConsoleStore
 
 
 @asynccontextmanager
 async def console(
-    project: ProjectPaths, size: tuple[int, int] = (120, 40), *, read_only: bool = False
+    project: ProjectPaths,
+    size: tuple[int, int] = (120, 40),
+    *,
+    read_only: bool = False,
+    loaded: Loaded | None = None,
 ) -> AsyncIterator[tuple[Console, Pilot[int]]]:
     """Open the console on a Project."""
     store = ConsoleStore(project)
     store.load()
-    app = Console(project, store, read_only=read_only)
+    app = Console(project, store, read_only=read_only, loaded=loaded)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot

@@ -27,12 +27,15 @@ from tui.screens.panes.table import BESIDE, NUMBERED
 from tui.screens.panes.tail import Tail
 from tui.screens.panes.trace import TracePane
 from tui.screens.works import Works, failure
+from tui.settings import Loaded
 from tui.stores.console import ConsoleView
 from tui.stores.runs import Subject
 from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Bar
+from tui.widgets.grid import Grid
 from tui.widgets.line_list import LineList, RowList
 from tui.widgets.prompt import Prompt
+from tui.widgets.spans import Line
 from tui.work import Work
 
 SLIP_S = 0.3
@@ -59,9 +62,12 @@ class Frame(ConsoleScreen):
         look_at: Callable[[Subject], None] = lambda subject: None,
         refresh_all: Callable[[], None] = lambda: None,
         tell_terminal: Callable[[str], None] = lambda sequence: None,
+        loaded: Loaded | None = None,
+        settle: Callable[[Loaded], None] = lambda loaded: None,
     ) -> None:
         super().__init__(id="frame")
         self.project, self.view, self.read_only = project, view, read_only
+        self.loaded, self._settle = loaded or Loaded(), settle
         self.isolation = ""
         self.active, self.main = "sessions", "matrix"
         self._look_at, self._refresh_all, self._tell_terminal = look_at, refresh_all, tell_terminal
@@ -88,10 +94,13 @@ class Frame(ConsoleScreen):
             ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
         )
         self.show(self.view)
-        start = "inbox" if self.view.inbox.pending else "sessions" if self.view.sessions.live else "scores"
+        asked = self.view.inbox.pending or self.view.waiting
+        start = "inbox" if asked else "sessions" if self.view.sessions.live else "scores"
         self.activate(start)
 
-        if self._greeting:
+        if self.loaded.problems:
+            self.flash(f"Settings: {self.loaded.problems[0]}", "bad", ", shows them all")
+        elif self._greeting:
             self.flash(*self._greeting)
 
     def greet(self, text: str, hint: str) -> None:
@@ -102,7 +111,7 @@ class Frame(ConsoleScreen):
 
     def show(self, view: ConsoleView) -> None:
         """Show the newest facts."""
-        new_question = len(view.inbox.pending) > len(self.view.inbox.pending)
+        new_question = len(view.inbox.pending) > len(self.view.inbox.pending) and not self.view.reading
         self.view = view
         if not self.stands:
             return
@@ -111,7 +120,8 @@ class Frame(ConsoleScreen):
         self.tick()
         if new_question:
             self.flash("A freeze waits for your decision.", "mark", "6 opens it")
-            self.app.bell()
+            if self.loaded.settings.bell:
+                self.app.bell()
         self.lines()
 
     def tick(self) -> None:
@@ -133,9 +143,12 @@ class Frame(ConsoleScreen):
         left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
         self.query_one("#status", Bar).show(left, right)
         self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
-        self.query_one("#footer", Bar).show(footer_line(self.active, width, self._useless(), read_only=self.read_only))
+        self.query_one("#footer", Bar).show(self._footer(width))
         filtered = next((rows.filter for rows in self._pane().query(RowList) if rows.filter), "")
         self.query_one(Prompt).rest(resting_line(self.view, filtered))
+
+    def _footer(self, width: int) -> Line:
+        return footer_line(self.active, width, self._useless(), read_only=self.read_only, changed=self.loaded.keys)
 
     def _useless(self) -> frozenset[str]:
         """Return the actions that would do nothing now, which the footer need not offer."""
@@ -305,10 +318,14 @@ class Frame(ConsoleScreen):
         if len(listed) < 2 or self.view.subject is None:
             self.flash("There is no other agent or benchmark here.")
             return
-        place = listed.index(self.view.subject) if self.view.subject in listed else -1
-        chosen = listed[(place + 1) % len(listed)]
-        self._look_at(chosen)
-        self.flash(f"{chosen.agent_id} / {chosen.benchmark_id or 'no benchmark'}", hint="o goes on to the next")
+        from tui.screens.picker import Choice, PickerScreen
+
+        found = [
+            Choice(f"subject:{at}", one.agent_id, one.benchmark_id or "no benchmark", "agent")
+            for at, one in enumerate(listed)
+        ]
+        at = f"subject:{listed.index(self.view.subject)}" if self.view.subject in listed else ""
+        self.app.push_screen(PickerScreen("Look at another agent or benchmark", found, self._found, at=at))
 
     def _do_approve(self) -> None:
         freeze = self.query_one(InboxPane).freeze
@@ -319,7 +336,10 @@ class Frame(ConsoleScreen):
         self.deeds.reject(self.view, freeze.id if freeze else "")
 
     def _do_rollback(self) -> None:
-        self.deeds.roll_back(self.view, self._pane().version_in_sight(), ask=monotonic() - self._changed_pane < SLIP_S)
+        slip = monotonic() - self._changed_pane < SLIP_S
+        self.deeds.roll_back(
+            self.view, self._pane().version_in_sight(), ask=slip or self.loaded.settings.confirm_rollback
+        )
 
     def _do_undo(self) -> None:
         self.deeds.undo(self.view)
@@ -351,7 +371,7 @@ class Frame(ConsoleScreen):
             self.on_copy_wanted(CopyWanted(*found))
 
     def on_copy_wanted(self, event: CopyWanted) -> None:
-        where, hint = copy(event.text, self._tell_terminal)
+        where, hint = copy(event.text, self._tell_terminal, self.loaded.settings.clipboard)
         self.flash(f"Copied {event.what} to {where}.", "plain", hint)
 
     def _do_pager(self) -> None:
@@ -377,7 +397,47 @@ class Frame(ConsoleScreen):
         self.app.action_suspend_process()
 
     def _do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.active, read_only=self.read_only))
+        self.app.push_screen(HelpScreen(self.active, read_only=self.read_only, changed=self.loaded.keys))
+
+    def _do_settings(self) -> None:
+        from tui.screens.settings import SettingsScreen
+
+        self.app.push_screen(SettingsScreen(self.loaded, self._settled))
+
+    def _settled(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self._settle(loaded)
+        self.lines()
+
+    def _do_palette(self) -> None:
+        from tui.screens.finder import choices
+        from tui.screens.picker import PickerScreen
+
+        found = choices(self.view, self.active, self._useless(), self.loaded.keys, read_only=self.read_only)
+        self.app.push_screen(PickerScreen("Do something, or go somewhere", found, self._found))
+
+    def _found(self, key: str) -> None:
+        """Do what was chosen in the palette."""
+        kind, _, rest = key.partition(":")
+        match kind:
+            case "do":
+                scope, _, action_id = rest.partition(":")
+                if scope in {pane for pane, _, _ in PANES}:
+                    self.activate(scope)
+                self.run_action_by_id(action_id)
+            case "run":
+                self.activate("sessions")
+                self.query_one("#sessions-list", RowList).go_to(key)
+            case "case":
+                self.activate("matrix")
+                self.query_one(Grid).go_to(rest)
+            case "version":
+                self.activate("versions")
+                self.query_one("#versions-list", RowList).go_to(f"v{rest}")
+            case "subject":
+                self._look_at(self.view.subjects[int(rest)])
+            case "session":
+                self.post_message(TraceWanted(rest, ""))
 
     def _do_quit(self) -> None:
         self.app.exit(0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.app import ComposeResult
 
-from tui.actions import SCOPES, bindings, of_scope
+from tui.actions import SCOPES, bindings, of_scope, shown_keys
 from tui.screens.base import ConsoleScreen
 from tui.widgets.bars import Bar
 from tui.widgets.spans import Line, fit
@@ -18,9 +18,9 @@ class HelpScreen(ConsoleScreen):
 
     BINDINGS = bindings("global")
 
-    def __init__(self, pane: str, *, read_only: bool) -> None:
+    def __init__(self, pane: str, *, read_only: bool, changed: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(id="help")
-        self._pane, self._read_only = pane, read_only
+        self._pane, self._read_only, self._changed = pane, read_only, changed or {}
 
     def compose(self) -> ComposeResult:
         yield Bar(id="help-title", reverse=True)
@@ -33,7 +33,7 @@ class HelpScreen(ConsoleScreen):
             ((" Esc", "key"), (" back   ", "dim"), ("Up Down PgUp PgDn", "key"), (" scroll", "dim"))
         )
         text = self.query_one("#help-text", WrappedText)
-        text.show(help_lines(self._pane, read_only=self._read_only))
+        text.show(help_lines(self._pane, read_only=self._read_only, changed=self._changed))
         text.focus()
 
     def run_action_by_id(self, action_id: str) -> None:
@@ -41,7 +41,7 @@ class HelpScreen(ConsoleScreen):
             self.dismiss()
 
 
-def help_lines(pane: str, *, read_only: bool) -> Sequence[Line]:
+def help_lines(pane: str, *, read_only: bool, changed: Mapping[str, tuple[str, ...]]) -> Sequence[Line]:
     """Return the help: the pane at hand first, then the rest in the registry's order."""
     scopes = sorted(SCOPES, key=lambda scope: scope[0] != pane)
     lines: list[Line] = []
@@ -51,8 +51,9 @@ def help_lines(pane: str, *, read_only: bool) -> Sequence[Line]:
             continue
         lines += [((title, "title"),)]
         lines += [
-            ((f"  {fit(action.shown, 10)}", "key"), (action.text, "plain"), (" *" if action.dangerous else "", "warn"))
+            ((f"  {fit(keys, 10)}", "key"), (action.text, "plain"), (" *" if action.dangerous else "", "warn"))
             for action in actions
+            if (keys := shown_keys(action, changed))
         ]
         lines.append(())
     lines.append((("* changes something on disk or stops a run", "dim"),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tui.actions import PANES, footer
 from tui.palette import score_tone, sparkline
@@ -55,9 +55,16 @@ def tabs_line(active: str, waiting: int) -> Line:
     return tuple(line)
 
 
-def footer_line(pane: str, width: int, without: Iterable[str], *, read_only: bool) -> Line:
+def footer_line(
+    pane: str,
+    width: int,
+    without: Iterable[str],
+    *,
+    read_only: bool,
+    changed: Mapping[str, tuple[str, ...]] | None = None,
+) -> Line:
     """Return as many of the pane's keys as fit; help and quit always do."""
-    pairs = footer(pane, read_only=read_only, without=without)
+    pairs = footer(pane, read_only=read_only, without=without, changed=changed)
     last = [pair for pair in pairs if pair[1] in ("help", "quit")]
     shown: list[tuple[str, str]] = []
     used = 1 + sum(width_of(f"{key} {word}   ") for key, word in last)

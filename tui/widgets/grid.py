@@ -135,6 +135,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._paint(self.row)
         self.post_message(self.Moved())
 
+    def go_to(self, case_id: str) -> None:
+        """Put the cursor on a Case, if it is there."""
+        rows = self.page.rows if self.page is not None else ()
+        place = next((at for at, row in enumerate(rows) if row.case_id == case_id), None)
+        if place is not None:
+            self.move(place, self.column)
+
     def on_focus(self) -> None:
         self._paint(self.row)
 
