@@ -174,7 +174,7 @@ def _decide(
     decision = Decision(
         id=approval.id,
         verdict=verdict,
-        reason=well_formed(reason),
+        reason=reason,
         text=text,
         actor=actor or "operator",
         signature=audit.signature(),
@@ -192,7 +192,7 @@ def _decide(
     detail = {"kind": approval.kind, "run_id": approval.run_id, "benchmark_id": approval.benchmark_id}
     if approval.session_id:
         detail["session_id"] = approval.session_id
-    said = {"text": text} if verdict == "answer" else {"reason": decision.reason}
+    said = {"text": text} if verdict == "answer" else {"reason": reason}
     audit.record(project, verdict, approval.id, {**detail, **said}, decision.actor)
     return decision
 

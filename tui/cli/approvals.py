@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
+from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.strict_json import is_number
 from core.state import approvals as desk
 from core.state.approvals import Approval, Decision
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 
+_RESUMABLE = frozenset({"blocked", "dead", "stopped"})
+
 
 @click.group(epilog="Example:  exuvia approvals list")
 def approvals() -> None:
-    """List, show, approve and reject what waits for you."""
+    """List, show, approve, reject and answer what waits for you."""
 
 
 @approvals.command("list", epilog="Example:  exuvia approvals list --json")
@@ -37,7 +41,10 @@ def list_pending(as_json: bool, place: Place) -> None:
     else:
         print_table(
             ("id", "kind", "agent", "benchmark", "since", "title"),
-            [(item.id, item.kind, item.agent_id, item.benchmark_id, item.created, item.title) for item in waiting],
+            [
+                (item.id, item.kind, item.agent_id, item.benchmark_id or None, item.created, item.title)
+                for item in waiting
+            ],
         )
     for error in damaged:
         say(f"Note: {error}")
@@ -48,7 +55,7 @@ def list_pending(as_json: bool, place: Place) -> None:
 @json_option
 @place_options
 def show(approval_id: str, as_json: bool, place: Place) -> None:
-    """Show what approval ID would freeze: Cases, pilots predicted against observed, findings, hashes."""
+    """Show what ID asks: the whole question or tool call; of a freeze Cases, pilots, findings, hashes."""
     approval, decision = desk.get(place.project, approval_id)
     if as_json:
         print_json(
@@ -64,6 +71,28 @@ def show(approval_id: str, as_json: bool, place: Place) -> None:
 
 def describe(approval: Approval, decision: Decision | None) -> list[str]:
     """Return an approval as lines for people; the console shows the same facts."""
+    lines = _freeze_lines(approval) if approval.kind == "freeze" else _session_lines(approval)
+    if decision is not None:
+        said = decision.text if decision.verdict == "answer" else decision.reason
+        lines += ["", f"{decision.verdict} by {decision.signature} at {decision.time} {said}".rstrip()]
+    return lines
+
+
+def _session_lines(approval: Approval) -> list[str]:
+    """Return a question, or a tool call that asks to run, as lines."""
+    asked = desk.shown(approval)
+    who = f"the {asked.role} " if asked.role else ""
+    of_run = f" of run {asked.run_id}" if asked.run_id else ""
+    lines = [f"{who}(session {asked.session_id}{of_run}, agent {asked.agent_id}) asked {asked.asked}:", ""]
+    if asked.kind == "question":
+        lines += asked.text.splitlines()
+        lines += ["", *(f"  {number}. {option}" for number, option in enumerate(asked.options, 1))]
+        return [*lines, f"exuvia approvals answer {asked.id} TEXT" + (" (or --option N)" if asked.options else "")]
+    may = "it may change things" if asked.permission == "rw" else "it only reads"
+    return [*lines, f"{asked.tool_name} ({may})", *asked.arguments.splitlines()]
+
+
+def _freeze_lines(approval: Approval) -> list[str]:
     body: dict[str, Any] = approval.body
     lines = [
         approval.title,
@@ -91,8 +120,6 @@ def describe(approval: Approval, decision: Decision | None) -> list[str]:
         + (f" (waived: {found['waived_reason']})" if found.get("waived_reason") else "")
         for found in findings
     ]
-    if decision is not None:
-        lines += ["", f"{decision.verdict} by {decision.signature} at {decision.time} {decision.reason}".rstrip()]
     return lines
 
 
@@ -110,24 +137,26 @@ def _number(value: object) -> str:
     return "-" if value is None else f"{value:g}" if is_number(value) else str(value)
 
 
-def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, *, resume: bool, as_json: bool) -> None:
+def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> None:
+    """Say what was decided, and let the run that waits for it go on where that is wanted."""
     from core.evolution.runs import read_run
     from core.evolution.runs import resume as resume_run
 
-    decision = desk.decide(place.project, approval_id, verdict, reason, actor="cli")
-    approval, _ = desk.get(place.project, approval_id)
-    resumed = False
-    if resume and read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
-        resume_run(place.project, approval.run_id)
-        resumed = True
+    run_id = desk.get(place.project, decision.id)[0].run_id  # a chat's question belongs to no run
+    try:
+        waits = bool(run_id) and read_run(place.project, run_id).state in _RESUMABLE
+    except NotFoundError:
+        waits = False  # the decision stands; the run that asked has been taken away
+    if waits and resume:
+        resume_run(place.project, run_id)
     if as_json:
-        print_json({"decision": decision.model_dump(mode="json"), "run_id": approval.run_id, "resumed": resumed})
+        print_json({"decision": decision.model_dump(mode="json"), "run_id": run_id, "resumed": waits and resume})
         return
-    say(f"{approval_id}: {decision.verdict} by {decision.signature}")
-    if resumed:
-        say(f"Resumed run {approval.run_id}. Follow it: exuvia runs show {approval.run_id} --follow")
-    elif read_run(place.project, approval.run_id).state in {"blocked", "dead", "stopped"}:
-        say(f"The run waits: exuvia runs resume {approval.run_id}")
+    say(f"{decision.id}: {decision.verdict} by {decision.signature}")
+    if waits and resume:
+        say(f"Resumed run {run_id}. Follow it: exuvia runs show {run_id} --follow")
+    elif waits:
+        say(f"The run waits: exuvia runs resume {run_id}")
 
 
 @approvals.command("approve", epilog="Example:  exuvia approvals approve ID --resume")
@@ -137,16 +166,39 @@ def _decide(place: Place, approval_id: str, verdict: desk.Verdict, reason: str, 
 @json_option
 @place_options
 def approve(approval_id: str, reason: str, resume: bool, as_json: bool, place: Place) -> None:
-    """Approve ID. The first decision wins; a second one is told who decided."""
-    _decide(place, approval_id, "approve", reason, resume=resume, as_json=as_json)
+    """Approve ID, a freeze or a tool call. The first decision wins; a second one is told who decided."""
+    decision = desk.decide(place.project, approval_id, "approve", reason, actor="cli")
+    _tell(place, decision, resume=resume, as_json=as_json)
 
 
 @approvals.command("reject", epilog="Example:  exuvia approvals reject ID --reason 'CASE-002 is a riddle' --resume")
 @click.argument("approval_id", metavar="ID")
-@click.option("--reason", required=True, help="What the Builder should mend; it is told this text.")
+@click.option("--reason", required=True, help="What should be mended, or why not; the asker is told this text.")
 @click.option("--resume", is_flag=True, help="Also resume the run that waits for it.")
 @json_option
 @place_options
 def reject(approval_id: str, reason: str, resume: bool, as_json: bool, place: Place) -> None:
-    """Reject ID; the reason goes back to the Builder."""
-    _decide(place, approval_id, "reject", reason, resume=resume, as_json=as_json)
+    """Reject ID; the reason goes back to who asked: the Builder, or the session of a tool call or question."""
+    decision = desk.decide(place.project, approval_id, "reject", reason, actor="cli")
+    _tell(place, decision, resume=resume, as_json=as_json)
+
+
+@approvals.command("answer", epilog="Example:  exuvia approvals answer question-0123456789ab 'Hold two out.' --resume")
+@click.argument("approval_id", metavar="ID")
+@click.argument("text", required=False)
+@click.option("--option", "number", type=click.IntRange(min=1), metavar="N", help="Answer with its N-th option.")
+@click.option("--resume", is_flag=True, help="Also resume the run that waits for it.")
+@json_option
+@place_options
+def answer(approval_id: str, text: str | None, number: int | None, resume: bool, as_json: bool, place: Place) -> None:
+    """Answer question ID with TEXT ('-' reads standard input). The first answer stands."""
+    if (text is None) == (number is None):
+        raise UsageError("Say the answer, or --option N.", hint=f"exuvia approvals show {approval_id}")
+    if number is not None:
+        options = desk.shown(desk.get(place.project, approval_id)[0]).options
+        if number > len(options):
+            raise UsageError(f"{approval_id} has {len(options)} options.", hint=f"exuvia approvals show {approval_id}")
+        text = options[number - 1]
+    assert text is not None
+    said = sys.stdin.read() if text == "-" else text
+    _tell(place, desk.answer(place.project, approval_id, said, actor="cli"), resume=resume, as_json=as_json)
