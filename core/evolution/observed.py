@@ -16,8 +16,8 @@ from typing import Literal
 from core.evolution.gate import EvaluationRequest
 from core.evolution.observed_cells import Attempt, Group, Place, Stored, cells_of, group_attempts
 from core.evolution.observed_session import DESIGN, OPTIMIZATION, Seen
+from core.evolution.run_paths import Kind
 from core.evolution.run_view import CellView, RoundView, RunState, RunView, SessionView, SpentView
-from core.evolution.specs import Kind
 from core.state.evaluation import Evaluation
 from core.traces.cost import Cost, Prices, usage_cost
 

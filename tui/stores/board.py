@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.evolution.freeze import read_freeze
 from core.evolution.run_view import RoundView, RunView
 from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
-from core.state import ledger
-from core.state.benchmark import Benchmark
-from core.state.evaluation import Evaluation
-from core.state.ledger import CandidateRecord
 from core.state.paths import ProjectPaths
 from tui.stores.runs import LIVE, Subject
+
+if TYPE_CHECKING:
+    from core.state.benchmark import Benchmark
+    from core.state.evaluation import Evaluation
+    from core.state.ledger import CandidateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,9 @@ def load(
     project: ProjectPaths, views: tuple[RunView, ...], benchmark: Benchmark | None, subject: Subject | None
 ) -> BoardView:
     """Fold scoreboard, ledger and runs into one list, oldest first."""
+    from core.evolution.freeze import read_freeze  # what reads whole files is imported after the first paint
+    from core.state import ledger
+
     if subject is None or benchmark is None:
         return BoardView(subject.agent_id if subject else "", subject.benchmark_id if subject else "")
     evaluations = benchmark.reading.evaluations
@@ -104,8 +107,9 @@ def load(
             rows.insert(_place(rows, tried.time), tried)
     decided = {record.version for record in records}
     for view in views:
-        if view.state in LIVE:
-            rows += [_open(view, entry) for entry in view.rounds if entry.version not in decided | shown]
+        # What another program tried and did not keep is in nobody's ledger: its traces are all that tells of it.
+        told = [entry for entry in view.rounds if view.state in LIVE or (view.observed and entry.decision)]
+        rows += [_open(view, entry) for entry in told if entry.version not in decided | shown]
     freeze = read_freeze(project, subject.agent_id, project.agent(subject.agent_id).benchmark(subject.benchmark_id))
     notes = [f"line {lost.line} not counted: {lost.reason}" for lost in benchmark.reading.dropped]
     notes += [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
@@ -218,6 +222,7 @@ def _open(view: RunView, entry: RoundView) -> BoardRow:
         time="",
         proposer=entry.proposer,
         hypothesis=entry.hypothesis,
+        note=entry.note,
         cases=tuple(CaseOutcome(name, points, None, None) for name, points in expected.items()),
         edits=tuple(
             f"{edit.get('path', '')} +{edit.get('added', 0)} -{edit.get('removed', 0)}" for edit in entry.edits

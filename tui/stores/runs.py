@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from core.evolution import runs
+from core.evolution.run_paths import run_paths
 from core.evolution.run_view import ENDED, RunView
-from core.evolution.specs import run_paths
 from core.foundation.errors import ExuviaError
 from core.state.paths import DEFAULT_AGENT, OPERATOR_AGENT, ProjectPaths
+
+if TYPE_CHECKING:
+    from core.evolution.observed_project import Observer
 
 LIVE = frozenset({"running", "waiting"})
 
@@ -22,13 +26,26 @@ class Subject:
 
 
 class Runs:
-    """Invariant: `views` is oldest first and as old as the latest `read`."""
+    """Runs with a journal, and those of other programs as far as their traces tell (`observed`).
+
+    Invariant: `views` is oldest first and as old as the latest `read`; `has_news` says whether that read found an
+    observed run otherwise than the one before.
+    """
 
     def __init__(self, project: ProjectPaths) -> None:
         self.project = project
+        self.has_news = False
+        self._observed: tuple[RunView, ...] = ()
         self.views: tuple[RunView, ...] = ()
         self.damaged: tuple[str, ...] = ()
         self._known: dict[str, tuple[tuple[int, int, bool], RunView]] = {}
+
+    @cached_property
+    def observer(self) -> Observer:
+        """What tells of other programs' runs."""
+        from core.evolution.observed_project import Observer  # after the first paint
+
+        return Observer(self.project)
 
     def read(self) -> tuple[RunView, ...]:
         """Read what changed since last time. A run that cannot be read is named in `damaged`."""
@@ -43,10 +60,25 @@ class Runs:
                 found.append(self._one(name))
             except (ExuviaError, OSError) as error:
                 damaged.append(f"run {name}: {error}")
-        self.views, self.damaged = tuple(found), tuple(damaged)
+        self.views, self.damaged = self._with_observed(found), tuple(damaged)
         return self.views
 
+    def _with_observed(self, found: list[RunView]) -> tuple[RunView, ...]:
+        """Put the runs that no journal tells of among those of ours, by when they began."""
+        told = {session.session_id for view in found for session in view.sessions}
+        for view in found:
+            for cell in view.cells:
+                told |= {cell.session_id or "", cell.evaluator_session_id or ""}
+        observed = self.observer.read(frozenset(told))
+        self.has_news, self._observed = observed != self._observed, observed
+        for view in observed:
+            after = next((place for place, other in enumerate(found) if other.started > view.started), len(found))
+            found.insert(after, view)
+        return tuple(found)
+
     def _one(self, name: str) -> RunView:
+        from core.evolution import runs  # after the first paint
+
         run = run_paths(self.project, name)
         try:
             status = run.journal.stat()
