@@ -21,6 +21,7 @@ from core.state import atomic, locks, yaml12
 from core.state.diagnostics import Diagnostic
 from core.state.evaluation import CaseScore, Evaluation, RunScore, Runtime, evaluation_of, why_refused
 from core.state.paths import BenchmarkPaths
+from core.state.scoreboard_plain import read_plain
 from core.state.yaml_text import flow, folded, number, scalar
 
 __all__ = [
@@ -77,6 +78,9 @@ def read_scoreboard(path: Path) -> ScoreboardReading:
 
 def parse_scoreboard(text: str, path: Path) -> ScoreboardReading:
     """Return what `text` holds; `path` only names it in diagnostics."""
+    plain = read_plain(text)
+    if plain is not None:
+        return ScoreboardReading(plain)
     try:
         root = yaml12.compose(text)
         document = yaml12.construct(root)
