@@ -73,5 +73,6 @@ class AskOperator:
             raise RefusedError(f"Error: give at most {OPTIONS} options of {_OPTION_CHARACTERS} characters. Ask again.")
         reply = await self.ask(context.call_id, question, options)
         if reply.declined:
-            return ToolResult(f"The operator gives no answer: {reply.text or 'no reason given'}. Decide by yourself.")
+            why = f" Reason: {reply.text}" if reply.text else ""
+            return ToolResult(f"The operator gives no answer; decide by yourself.{why}")
         return ToolResult(reply.text)
