@@ -16,11 +16,13 @@ def run_console(
     read_only: bool = False,
     demo: bool = False,
     lean: bool | None = None,
+    greeting: str = "",
 ) -> int:
     """Show the console until the operator leaves it; return the exit code.
 
     `lean` sends fewer bytes for the same screen; by default it does unless the settings say off.
-    Raises UsageError where the terminal cannot show it. Runs that are live go on without the console.
+    `greeting` is said once it is open. Raises UsageError where the terminal cannot show it.
+    Runs that are live go on without the console.
     """
     boot.check_terminal()
     boot.prepare()
@@ -41,6 +43,8 @@ def run_console(
         app.frame.greet(
             "A demonstration with the rehearsal model: no key, no network.", "6 when it waits for you, ? for help"
         )
+    elif greeting:
+        app.frame.greet(greeting, "? for help")
     app.run(mouse=mouse or loaded.settings.mouse)
     live = [run.run_id for run in store.view.sessions.live]
     if app.return_code:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from core.foundation.errors import NotFoundError
+from core.foundation.errors import NotFoundError, UsageError
 from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths, resolve_home
 from tui.cli.common import demo_hint, keep_read_only, named_home, note
 
@@ -44,10 +44,16 @@ def open_console(
         from tui.boot import check_terminal
 
         check_terminal()
-    home = named_home(directory if home is None else home)
-    root = resolve_home(home)
-    read_only = keep_read_only(root, asked=read_only)
-    project = _project(root, project_id, home=home, read_only=read_only)
+    home, found = named_home(home), ""
+    if directory is not None:
+        project, found = _pointed_at(directory, home, project_id)
+        root = project.root.parent
+        home, project_id = str(root), project.id
+        read_only = keep_read_only(root, asked=read_only)
+    else:
+        root = resolve_home(home)
+        read_only = keep_read_only(root, asked=read_only)
+        project = _project(root, project_id, home=home, read_only=read_only)
     from core.state.generations import unsupported
 
     for text in unsupported(HomePaths(root)):
@@ -58,7 +64,18 @@ def open_console(
         return tell(project, home=_home_words(home, project_id), as_json=as_json, once=once)
     from tui.app import run_console
 
-    return run_console(project, mouse=mouse, read_only=read_only)
+    return run_console(project, mouse=mouse, read_only=read_only, greeting=found)
+
+
+def _pointed_at(directory: str, home: str | None, project_id: str) -> tuple[ProjectPaths, str]:
+    """Return the project that DIR means and a sentence about it. Raises UsageError where --home names another."""
+    from core.state.opening import find_project
+
+    if home is not None:
+        raise UsageError("Both DIR and --home were given.", hint="One of them is enough: exuvia open DIR")
+    source = click.get_current_context().get_parameter_source("project_id")
+    found = find_project(directory, project_id if source is click.core.ParameterSource.COMMANDLINE else None)
+    return found.project, found.text
 
 
 def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) -> ProjectPaths:
