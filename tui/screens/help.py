@@ -7,10 +7,33 @@ from collections.abc import Mapping, Sequence
 from textual.app import ComposeResult
 
 from tui.actions import SCOPES, bindings, of_scope, shown_keys
+from tui.palette import DECISIONS, MARKS
 from tui.screens.base import ConsoleScreen
 from tui.widgets.bars import Bar
 from tui.widgets.spans import Line, fit
 from tui.widgets.wrapped_text import WrappedText
+
+_STATES = {
+    "planned": "planned, nothing has run yet",
+    "queued": "waits for its turn",
+    "running": "runs now",
+    "scored": "scored; points from 0 to 100",
+    "reused": "unchanged since an earlier pilot, whose score counts on",
+    "failed": "failed: it has no score, which is not a zero",
+    "interrupted": "interrupted; it runs again when its run is resumed",
+    "repairing": "failed, and runs again",
+}
+_WORDS = (
+    ("Case", "One task of a benchmark, with a statement for the agent and a rubric that only the Evaluator sees."),
+    ("Run", "One try of a Case. A cell of the matrix is a Case x run."),
+    ("Target", "The agent at work on a Case, confined; the Evaluator scores what it leaves."),
+    ("Pilot", "A trial of all Cases while the benchmark is being made."),
+    ("Freeze", "From then on no byte of the benchmark changes. You approve it."),
+    ("Baseline", "The agent's first score on the frozen benchmark."),
+    ("Candidate", "A small change of the agent that the Optimizer proposes, with a prediction."),
+    ("Reference", "The version to beat: the last accepted one. Only a strictly higher score is accepted."),
+    ("Held out", "Cases that are measured and never shown to the Optimizer."),
+)
 
 
 class HelpScreen(ConsoleScreen):
@@ -57,6 +80,14 @@ def help_lines(pane: str, *, read_only: bool, changed: Mapping[str, tuple[str, .
         ]
         lines.append(())
     lines.append((("* changes something on disk or stops a run", "dim"),))
+    lines += [(), (("Marks of a cell", "title"),)]
+    lines += [
+        ((f"  {mark}", tone), (" " * 9, "plain"), (_STATES[state], "plain")) for state, (mark, tone) in MARKS.items()
+    ]
+    lines += [(), (("Marks of a version", "title"),)]
+    lines += [((f"  {mark}", tone), (" " * 9, "plain"), (word, "plain")) for word, (mark, tone) in DECISIONS.items()]
+    lines += [(), (("Words", "title"),)]
+    lines += [((f"  {fit(word, 12)}", "key"), (meaning, "plain")) for word, meaning in _WORDS]
     if read_only:
         lines.append((("Opened with --read-only: keys that change something do not exist.", "warn"),))
     return lines

@@ -30,6 +30,7 @@ class SettingsScreen(ConsoleScreen):
     def __init__(self, loaded: Loaded, changed: Callable[[Loaded], None]) -> None:
         super().__init__(id="settings")
         self._loaded, self._changed = loaded, changed
+        self._file = loaded.path or settings.settings_path()
 
     def compose(self) -> ComposeResult:
         yield Bar(id="settings-title", reverse=True)
@@ -41,7 +42,7 @@ class SettingsScreen(ConsoleScreen):
 
     def on_mount(self) -> None:
         self.whole = len(self.query("*"))
-        self.query_one("#settings-title", Bar).show(((" Settings", "strong"),), ((f"{self._loaded.path} ", "plain"),))
+        self.query_one("#settings-title", Bar).show(((" Settings", "strong"),), ((f"{self._file} ", "plain"),))
         self.query_one("#settings-footer", Bar).show(
             ((" Enter", "key"), (" change and save   ", "dim"), ("Esc", "key"), (" back   ", "dim"),
              ("v", "key"), (" edit the file in $EDITOR", "dim"))
@@ -89,11 +90,11 @@ class SettingsScreen(ConsoleScreen):
         values = _values(event.key)
         wanted = values[(values.index(now) + 1) % len(values)]
         try:
-            settings.save(event.key, wanted, self._loaded.path)
+            settings.save(event.key, wanted, self._file)
         except (ExuviaError, OSError) as error:
             self.query_one(Prompt).flash(f" {error}", "bad", getattr(error, "hint", ""))
             return
-        self._loaded = settings.load(self._loaded.path)
+        self._loaded = settings.load(self._file)
         self._changed(self._loaded)
         self.query_one(RowList).show(self._rows)
         self.query_one(Prompt).flash(f" {event.key} is {_word(wanted)} now.", "good")
@@ -108,12 +109,11 @@ class SettingsScreen(ConsoleScreen):
     def _edit(self) -> None:
         from tui.pager import edit
 
-        assert self._loaded.path is not None
         try:
-            edit(self.app, self._loaded.path)
+            edit(self.app, self._file)
         except ExuviaError as error:
             self.query_one(Prompt).flash(f" {error}", "bad", error.hint)
-        self._loaded = settings.load(self._loaded.path)
+        self._loaded = settings.load(self._file)
         self._changed(self._loaded)
         self.query_one(RowList).show(self._rows)
 
