@@ -13,7 +13,7 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from core.state.atomic import LEFTOVER, storage_error, sync_directory
 
 ROOT = "agent_state"
 _FINDINGS_SHOWN = 5
+Report = Callable[[int, int], None]
+"""Is told how many packed bytes of how many are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +131,26 @@ class CheckedArchive:
                 yield name, content
 
 
-def read_archive(source: Path | bytes, limits: ArchiveLimits | None = None) -> CheckedArchive:
+def read_archive(
+    source: Path | bytes, limits: ArchiveLimits | None = None, report: Report | None = None
+) -> CheckedArchive:
     """Check a tar archive, gzipped or plain, and return what it holds of `agent_state/`.
 
-    Raises HostileArchiveError for anything hostile, DamagedError where it is no readable archive, NotFoundError where
-    there is no such file.
+    `report` is told how far it is, and may raise to end it. Raises HostileArchiveError for anything hostile,
+    DamagedError where it is no readable archive, NotFoundError where there is no such file.
     """
     limits = limits or ArchiveLimits()
     raw = source if isinstance(source, bytes) else _load(source, limits)
-    return _Check(raw, limits).run()
+    return _Check(raw, limits, report).run()
 
 
 class _Check:
     """One reading of an archive. Invariant: `findings` is empty as long as all seen so far may be extracted."""
 
-    def __init__(self, raw: bytes, limits: ArchiveLimits) -> None:
+    def __init__(self, raw: bytes, limits: ArchiveLimits, report: Report | None) -> None:
         self.raw = raw
         self.limits = limits
+        self.report = report
         self.findings: list[str] = []
         self.members: list[Member] = []
         self.ignored: list[str] = []
@@ -155,7 +160,9 @@ class _Check:
 
     def run(self) -> CheckedArchive:
         try:
-            for number, (header, content) in enumerate(tarstream.members(_opened(self.raw, self.limits)), start=1):
+            for number, (header, content) in enumerate(
+                tarstream.members(_opened(self.raw, self.limits, self.report)), start=1
+            ):
                 if number > self.limits.members:
                     raise HostileArchiveError((*self.findings, f"more than {self.limits.members} members"))
                 self._member(header, content)
@@ -227,8 +234,11 @@ class _Check:
 class _Bounded:
     """A stream that refuses to give more than a snapshot may hold, or than its packed size explains."""
 
-    def __init__(self, stream: io.BufferedIOBase, packed: int, limits: ArchiveLimits) -> None:
-        self._stream = stream
+    def __init__(
+        self, plain: io.BytesIO, stream: io.BufferedIOBase, limits: ArchiveLimits, report: Report | None
+    ) -> None:
+        packed = len(plain.getbuffer())
+        self._plain, self._stream, self._packed, self._report = plain, stream, packed, report
         self._given = 0
         self._most = limits.total_bytes + limits.members * 4 * tarstream.BLOCK
         self._inflated = max(limits.ratio_floor, packed * limits.ratio)
@@ -243,13 +253,15 @@ class _Bounded:
             raise HostileArchiveError((f"more than {self._most} bytes unpacked",))
         if self._given > self._inflated:
             raise HostileArchiveError((f"it unpacks to more than {self._inflated} bytes, too much for its size",))
+        if self._report is not None:
+            self._report(self._plain.tell(), self._packed)
         return got
 
 
-def _opened(raw: bytes, limits: ArchiveLimits) -> _Bounded:
-    plain: io.BufferedIOBase = io.BytesIO(raw)
-    stream = gzip.GzipFile(fileobj=plain) if raw[:2] == b"\x1f\x8b" else plain
-    return _Bounded(stream, len(raw), limits)
+def _opened(raw: bytes, limits: ArchiveLimits, report: Report | None = None) -> _Bounded:
+    plain = io.BytesIO(raw)
+    stream: io.BufferedIOBase = gzip.GzipFile(fileobj=plain) if raw[:2] == b"\x1f\x8b" else plain
+    return _Bounded(plain, stream, limits, report)
 
 
 def _load(path: Path, limits: ArchiveLimits) -> bytes:

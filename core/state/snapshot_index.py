@@ -13,7 +13,7 @@ from pathlib import Path
 from core.foundation.clock import now_s
 from core.foundation.errors import DamagedError, ExuviaError, NotFoundError
 from core.foundation.visible import decode
-from core.state.archive import CheckedArchive, read_archive
+from core.state.archive import CheckedArchive, Report, read_archive
 from core.state.jsonlines import append_record, read_lines
 from core.state.paths import AgentPaths
 from core.state.versions import kept_dir, snapshot_files, version_of
@@ -62,9 +62,9 @@ def find(agent: AgentPaths, version: int, content_hash: str | None = None) -> Sn
     )
 
 
-def opened(snapshot: Snapshot) -> CheckedArchive:
+def opened(snapshot: Snapshot, report: Report | None = None) -> CheckedArchive:
     """Read a snapshot and make sure that it is what the list said. Raises DamagedError or HostileArchiveError."""
-    archive = read_archive(snapshot.path)
+    archive = read_archive(snapshot.path, report=report)
     if snapshot.damage:
         raise DamagedError(f"{snapshot.path} can't be used: {snapshot.damage}", hint="choose another version")
     if archive.whole_hash != snapshot.whole_hash:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.foundation.errors import DamagedError, NotFoundError
-from core.state import fingerprint, readonly
+from core.state import audit, fingerprint, readonly
 from core.state.keeping import keep, state_lock
 from core.state.locks import held
 from core.state.paths import AgentPaths
@@ -42,8 +42,10 @@ __all__ = [
 ]
 
 
-def create(agent: AgentPaths) -> Snapshot:
+def create(agent: AgentPaths, *, note: str = "", actor: str = "") -> Snapshot:
     """Keep the present state as `v<version>.tar.gz`, atomically; return the Snapshot that holds it.
+
+    With an `actor` the audit tells who kept it, and the `note`, which goes with the content.
 
     Where the version has that content already, it is reused. Where it has another, that one stays and the present
     state is kept beside it; `warning` says so. Raises BlockedError for a state that can't be kept (symlinks ...),
@@ -57,7 +59,11 @@ def create(agent: AgentPaths) -> Snapshot:
                 f"{agent.config} is missing or can't be read, so the state has no version",
                 hint="repair the file, or roll back",
             )
-        return keep(agent)
+        kept = keep(agent)
+    if actor:
+        told = {"version": kept.version, "content_hash": kept.content_hash, "note": note, "reused": kept.reused}
+        audit.record(agent.project, "snapshot", agent.id, told, actor)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
