@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from core.evolution.sides import Side
+from core.evolution.side import Side
 
 __all__ = ["Side"]
