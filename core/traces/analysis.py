@@ -36,10 +36,11 @@ class Request:
     approval_wait_ms: int = 0
     usage: Tokens | None = None
     answered: bool = False
+    message: int = 0  # number of its request_begin's record
 
     @property
     def duration_ms(self) -> int | None:
-        return None if self.end is None else _span(self.begin, self.end)
+        return None if self.end is None else span_ms(self.begin, self.end)
 
     @property
     def active_ms(self) -> int | None:
@@ -70,7 +71,7 @@ class Task:
 
     @property
     def elapsed_ms(self) -> int:
-        return max(0, _span(self.start, self.end)) if self.start and self.end else 0
+        return max(0, span_ms(self.start, self.end)) if self.start and self.end else 0
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -92,6 +93,7 @@ class ToolUse:
     decision: str | None = None
     output: str | None = None
     message: int = 0  # number of the call's record
+    answer: int | None = None  # number of the answer's record
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Segment:
     task: int
     call_id: str | None = None
     name: str | None = None
+    message: int = 0  # number of the message's record
 
 
 @dataclass(slots=True)
@@ -249,7 +252,7 @@ class _Walk:
                 self._open_waiting_task()
             elif not self._analysis.tasks or not (self._continues or self._compaction_waits()):
                 self._open_task(number).compaction = self._compacting
-            self._begin_request(record.timestamp)
+            self._begin_request(number, record.timestamp)
 
     def _user_turn(self, number: int, kind: str, record: TraceRecord) -> None:
         is_user = record.payload.get("role") == "user" and not record.payload.get("origin")
@@ -304,10 +307,10 @@ class _Walk:
 
     # Requests
 
-    def _begin_request(self, moment: str) -> None:
+    def _begin_request(self, number: int, moment: str) -> None:
         task = self._analysis.tasks[-1]
         task.start = task.start or moment
-        self._request = Request(moment, task.index, compaction=self._compacting)
+        self._request = Request(moment, task.index, compaction=self._compacting, message=number)
         self._analysis.requests.append(self._request)
         self._serial = moment
         self._continues = False
@@ -345,7 +348,7 @@ class _Walk:
 
     def _model_message(self, number: int, kind: str, record: TraceRecord) -> None:
         if kind == "tool_call_output":
-            self._take_output(record)
+            self._take_output(number, record)
             return
         segment = _SEGMENTS.get(kind)
         if segment is None or record.payload.get("role") != "assistant":
@@ -361,10 +364,10 @@ class _Walk:
         begin = moment if self._serial is None else self._serial
         self._serial = moment
         if segment != "tool_call":
-            self._analysis.segments.append(Segment(segment, begin, moment, task))
+            self._analysis.segments.append(Segment(segment, begin, moment, task, message=number))
             return
         call_id, name = record.text("tool_call_id"), record.text("name")
-        self._analysis.segments.append(Segment(segment, begin, moment, task, call_id, name))
+        self._analysis.segments.append(Segment(segment, begin, moment, task, call_id, name, number))
         stop_reason = record.text("stop_reason") or None
         use = ToolUse(call_id, name, moment, task, stop_reason == "completed", stop_reason, message=number)
         self._analysis.tools.append(use)
@@ -376,15 +379,16 @@ class _Walk:
             return
         use.approval, use.decision = record.timestamp, record.text("decision") or None
         if request is not None:
-            request.approval_wait_ms += _span(use.call, record.timestamp)
+            request.approval_wait_ms += span_ms(use.call, record.timestamp)
 
-    def _take_output(self, record: TraceRecord) -> None:
+    def _take_output(self, number: int, record: TraceRecord) -> None:
         use, _ = self._open_calls.get(record.text("tool_call_id"), (None, None))
         if use is not None and use.output is None:
             use.output, use.stop_reason = record.timestamp, record.text("stop_reason") or None
+            use.answer = number
 
 
-def _span(start: str, end: str) -> int:
+def span_ms(start: str, end: str) -> int:
     """Return milliseconds from `start` to `end`; 0 where either is no timestamp."""
     first, last = parse_ms(start), parse_ms(end)
     return 0 if first is None or last is None else last - first

@@ -184,6 +184,10 @@ class TraceFile:
     ) -> None:
         self.close()
 
+    def piece(self, start: int, count: int) -> bytes:
+        """Return up to `count` bytes from offset `start` on, as they stand in the file."""
+        return self._read(start, start + count)
+
     def _read(self, start: int, end: int) -> bytes:
         """Return bytes [start, end), fewer where the file has been truncated meanwhile."""
         pieces = bytearray()

@@ -9,7 +9,8 @@ from core.foundation.errors import NotFoundError
 from core.state.paths import ProjectPaths
 from core.traces.project_sessions import ProjectSessions
 from core.traces.session_trace import SessionTrace
-from tui.stores.trace_lines import TraceLine, describe, whole
+from tui.stores.trace_lines import TraceLine, describe
+from tui.stores.trace_whole import whole
 
 _KEPT = 2000
 

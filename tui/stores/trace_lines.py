@@ -1,16 +1,17 @@
-"""One line for each entry of a trace, and the whole of one for reading. Pure."""
+"""One line for each entry of a trace. Pure."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from core.foundation.clock import parse_ms
 from core.traces.parsing import Entry, Gap, TraceRecord
+from core.traces.survey import is_failure
+from tui.stores.trace_whole import dump as _dump
+from tui.stores.trace_whole import lean, lean_text
 
-DETAIL_CHARACTERS = 64 << 10
 _SUMMARY = 400
 
 
@@ -45,7 +46,7 @@ def describe(entry: Entry, number: int) -> TraceLine:
         what = f"bytes {entry.start} to {entry.end}: {entry.reason.replace('_', ' ')} {entry.detail}".rstrip()
         return TraceLine(number, "        ", "gap", what, "bad")
     kind, text, tone, leads = _told(entry)
-    return TraceLine(number, clock(entry.timestamp), kind, _one_line(text), tone, leads)
+    return TraceLine(number, clock(entry.timestamp), kind, _one_line(lean_text(text)), tone, leads)
 
 
 def _told(record: TraceRecord) -> tuple[str, str, str, str]:
@@ -63,16 +64,16 @@ def _told(record: TraceRecord) -> tuple[str, str, str, str]:
             return "calls", f"{record.text('name')}  {record.text('arguments')}", "call", ""
         case "tool_call_output":
             output = record.text("output")
-            bad = _failed(output, payload)
-            return "answer", output, "bad" if bad else "plain", _session_in(output)
+            images = payload.get("images")
+            told = f"{output} {' '.join(map(str, images))}" if isinstance(images, list) else output
+            return "answer", told, "bad" if is_failure(record) else "plain", _session_in(output)
         case "subagent":
             return "starts", f"session {record.text('session_id')}", "accent", record.text("session_id")
         case "request_begin":
             return "asks", "the model", "dim", ""
         case "request_end":
-            status = record.text("status")
-            good = status in ("", "completed")
-            return "request", f"{status}  {record.text('error_message')}".rstrip(), "dim" if good else "bad", ""
+            text = f"{record.text('status')}  {record.text('error_message')}".rstrip()
+            return "request", text, "bad" if is_failure(record) else "dim", ""
         case "token_usage":
             request = payload.get("request")
             total = request.get("total") if isinstance(request, dict) else None
@@ -86,14 +87,7 @@ def _told(record: TraceRecord) -> tuple[str, str, str, str]:
             tools = payload.get("tools")
             return "tools", f"{len(tools) if isinstance(tools, list) else 0} offered", "dim", ""
         case kind:
-            return kind or record.type, _dump(payload), "dim", ""
-
-
-def _failed(output: str, payload: dict[str, Any]) -> bool:
-    if payload.get("stop_reason") not in (None, "completed"):
-        return True
-    start = output.lstrip()[:200]
-    return start.startswith(("Error", "[interrupted", "[error")) or '"ok": false' in start or '"ok":false' in start
+            return kind or record.type, _dump(lean(payload)), "bad" if is_failure(record) else "dim", ""
 
 
 def _session_in(output: str) -> str:
@@ -109,48 +103,4 @@ def _session_in(output: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text[:_SUMMARY].split())
-
-
-def _dump(value: object, indent: int | None = None) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=indent)
-    except (ValueError, RecursionError):
-        return "(nested too deep to be shown)"
-
-
-def whole(entry: Entry, raw: bytes) -> tuple[str, ...]:
-    """Return an entry for reading, line by line, at most 64 Ki characters; a gap as the bytes that are there."""
-    if isinstance(entry, Gap):
-        head = f"No record: {entry.reason.replace('_', ' ')} {entry.detail}".rstrip()
-        return (f"{head} (bytes {entry.start} to {entry.end})", "", *_lines(raw.decode("utf-8", "replace")))
-    record = entry
-    match record.kind:
-        case "text" | "thinking":
-            body = record.text("text") or record.text("thinking")
-        case "tool_call":
-            body = f"{record.text('name')}\n{_pretty(record.text('arguments'))}"
-        case "tool_call_output":
-            body = _pretty(record.text("output"))
-        case _:
-            body = _dump(record.payload, 1)
-    return tuple(_lines(body))
-
-
-def _pretty(text: str) -> str:
-    """Return JSON laid out, with the line breaks of its strings as such, and anything else as it is."""
-    if len(text) > DETAIL_CHARACTERS or not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return _dump(value, 1).replace("\\n", "\n    ")
-
-
-def _lines(text: str) -> list[str]:
-    cut = text[:DETAIL_CHARACTERS]
-    lines = cut.split("\n")
-    if len(text) > len(cut):
-        lines.append(f"... {len(text) - len(cut)} characters more; the whole record: exuvia trace show")
-    return lines
+    return " ".join(text[: 4 * _SUMMARY].split())[:_SUMMARY]

@@ -1,0 +1,144 @@
+"""An entry of a trace for reading: laid out, kept short where it is huge, or as the bytes it is. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from core.traces.parsing import Entry, Gap
+
+DETAIL_CHARACTERS = 64 << 10
+RAW_BYTES = 16 << 10
+_DATA_URL = re.compile(r"data:([A-Za-z0-9.+/-]{1,80}(?:;[A-Za-z0-9=.-]{1,40})*);base64,([A-Za-z0-9+/=_-]{64,})")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{64,}")
+_HEX_ROW = 16
+
+
+def size_of(count: float) -> str:
+    """Return a number of bytes as people read it: 812 B, 64 KB, 2.9 MB."""
+    if count < 1_000:
+        return f"{count:.0f} B"
+    return f"{count / 1_000:.0f} KB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def lean_text(text: str) -> str:
+    """Return `text` with each base64 document in it named by its type and size: `<image/png 2.9 MB>`."""
+    if ";base64," not in text:
+        return text
+    return _DATA_URL.sub(lambda match: f"<{match[1]} {size_of(len(match[2]) * 3 / 4)}>", text)
+
+
+def lean(value: object) -> object:
+    """Return a payload with every base64 document in it named by its type and size, at any depth."""
+    if isinstance(value, str):
+        return lean_text(value)
+    if isinstance(value, list):
+        return [_lean_below(item) for item in value]
+    if isinstance(value, dict):
+        kind = next(
+            (value[name] for name in ("mime_type", "mimeType", "media_type") if isinstance(value.get(name), str)), ""
+        )
+        found: dict[str, object] = {}
+        for key, item in value.items():
+            if kind and key == "data" and isinstance(item, str) and _BASE64.fullmatch(item):
+                found[key] = f"<{kind} {size_of(len(item) * 3 / 4)}>"
+            else:
+                found[key] = _lean_below(item)
+        return found
+    return value
+
+
+def _lean_below(value: object) -> object:
+    try:
+        return lean(value)
+    except RecursionError:
+        return "(nested too deep to be shown)"
+
+
+def dump(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON, as far as it can be written."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent)
+    except (ValueError, RecursionError):
+        return "(nested too deep to be shown)"
+
+
+def text_of(entry: Entry) -> str:
+    """Return what an entry says, JSON laid out; of a gap, why it is one."""
+    if isinstance(entry, Gap):
+        return gap_words(entry)
+    record = entry
+    match record.kind:
+        case "text" | "thinking":
+            return lean_text(record.text("text") or record.text("thinking"))
+        case "tool_call":
+            return f"{record.text('name')}\n{_pretty(record.text('arguments'))}"
+        case "tool_call_output":
+            images = record.payload.get("images")
+            more = "\n".join(["", *(lean_text(str(image)) for image in images)]) if isinstance(images, list) else ""
+            return _pretty(lean_text(record.text("output"))) + more
+        case _:
+            return dump(lean(record.payload), 1)
+
+
+def gap_words(gap: Gap) -> str:
+    """Say what a gap is and where its bytes lie."""
+    head = f"No record: {gap.reason.replace('_', ' ')}".rstrip()
+    detail = f" ({gap.detail})" if gap.detail else ""
+    return f"{head}{detail}, bytes {gap.start} to {gap.end} ({size_of(gap.size)})"
+
+
+def whole(entry: Entry, raw: bytes) -> tuple[str, ...]:
+    """Return an entry for reading, line by line, at most 64 Ki characters; a gap with the bytes that are there."""
+    if isinstance(entry, Gap):
+        return (gap_words(entry), "", *bytes_shown(raw, entry.size))
+    lines = cut_lines(text_of(entry))
+    if entry.cut:
+        lines.append(f"... {size_of(entry.end - entry.start)} in all; v reads it whole in the pager")
+    return tuple(lines)
+
+
+def cut_lines(text: str) -> list[str]:
+    """Return the lines of a text, at most 64 Ki characters of it, and what is left out."""
+    cut = text[:DETAIL_CHARACTERS]
+    lines = cut.split("\n")
+    if len(text) > len(cut):
+        lines.append(f"... {len(text) - len(cut)} characters more; v reads it whole in the pager")
+    return lines
+
+
+def bytes_shown(raw: bytes, size: int) -> tuple[str, ...]:
+    """Return the first bytes of a line as they stand in the file: text where they are UTF-8, hexadecimal where not.
+
+    `size` is how many bytes the line has.
+    """
+    shown = raw[:RAW_BYTES]
+    try:
+        text = shown.decode("utf-8") if len(raw) >= size else shown.decode("utf-8", "ignore")
+        lines = [] if "\0" in text else text.split("\n")
+        is_text = bool(lines) and (len(raw) >= size or len(text.encode()) > len(shown) - 4)
+    except UnicodeDecodeError:
+        is_text = False
+    if not is_text:
+        lines = [_hex(shown, at) for at in range(0, min(len(shown), 4096), _HEX_ROW)]
+        shown = shown[:4096]
+    if size > len(shown):
+        lines.append(f"... {size_of(size - len(shown))} more; v reads it whole in the pager")
+    return tuple(lines)
+
+
+def _hex(raw: bytes, at: int) -> str:
+    row = raw[at : at + _HEX_ROW]
+    return f"{at:08x}  {row.hex(' '):<{_HEX_ROW * 3}} {''.join(chr(b) if 32 <= b < 127 else '.' for b in row)}"
+
+
+def _pretty(text: str) -> str:
+    """Return JSON laid out, with the line breaks of its strings as such, and anything else as it is."""
+    if len(text) > DETAIL_CHARACTERS or not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return dump(lean(value), 1).replace("\\n", "\n    ")
