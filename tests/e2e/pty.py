@@ -28,7 +28,7 @@ _ANSWERS = (
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
 )
 # What pyte does not know and would print as text.
-_UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")
+UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")
 
 KEYS = {
     "enter": b"\r", "escape": b"\x1b", "tab": b"\t", "up": b"\x1b[A", "down": b"\x1b[B", "right": b"\x1b[C",
@@ -102,7 +102,7 @@ class Terminal:
         for question, answer in _ANSWERS:
             for _ in question.findall(piece):
                 os.write(self.fd, answer)
-        self._stream.feed(_UNKNOWN.sub(b"", piece))
+        self._stream.feed(UNKNOWN.sub(b"", piece))
         return True
 
     def wait_for(self, *words: str, timeout_s: float = 20.0) -> str:
