@@ -45,7 +45,14 @@ def shown(name: str, text: str) -> str:
 def test_connections_of_mcp_servers_are_hidden_and_the_rest_is_not() -> None:
     text = shown("system_config.yaml", CONFIG)
     assert SECRET not in text
-    seen = ("max_tokens: 32000", "max_turns: 8", "command: files-server", "--root, data", "--api-key", "transport: http")
+    seen = (
+        "max_tokens: 32000",
+        "max_turns: 8",
+        "command: files-server",
+        "--root, data",
+        "--api-key",
+        "transport: http",
+    )
     kept = ("PLAIN: (hidden)", "url: https://tools.example(hidden)", "Authorization: (hidden)")
     for plain in (*seen, *kept):
         assert plain in text

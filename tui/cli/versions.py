@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from core.foundation.errors import NotFoundError, RefusedError, UsageError
-from core.state.paths import AgentPaths
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
 
 
@@ -67,18 +66,19 @@ def rollback(
 
 @click.group(epilog="Example:  exuvia snapshot list data_helper")
 def snapshot() -> None:
-    """Create, list, compare, export and import versions."""
+    """Create, list, compare, export and import versions, and tell their history."""
 
 
-@snapshot.command("create", epilog="Example:  exuvia snapshot create data_helper")
+@snapshot.command("create", epilog="Example:  exuvia snapshot create data_helper --note 'before the holidays'")
 @click.argument("agent_id", metavar="AGENT")
+@click.option("--note", default="", metavar="TEXT", help="Why it is kept; shown with the version.")
 @json_option
 @place_options
-def create(agent_id: str, as_json: bool, place: Place) -> None:
+def create(agent_id: str, note: str, as_json: bool, place: Place) -> None:
     """Keep the present state of AGENT; equal content is reused, other content of the same version is kept beside."""
     from core.state import snapshots
 
-    kept = snapshots.create(place.agent(agent_id))
+    kept = snapshots.create(place.agent(agent_id), note=note.strip(), actor="cli")
     if as_json:
         print_json(
             {
@@ -145,29 +145,62 @@ def list_all(agent_id: str, as_json: bool, place: Place) -> None:
     )
 
 
-def _side(agent: AgentPaths, name: str) -> Path:
-    from core.state.snapshots import find
+@snapshot.command("history", epilog="Example:  exuvia snapshot history data_helper")
+@click.argument("agent_id", metavar="AGENT")
+@json_option
+@place_options
+def history(agent_id: str, as_json: bool, place: Place) -> None:
+    """Tell every change of AGENT in order: accepted, rolled back, undone, imported, kept; who did it, and when."""
+    from dataclasses import asdict
 
-    if name == "current":
-        return agent.state
-    number = name.removeprefix("v")
-    if not number.isdigit():
-        raise UsageError(f"{name!r} is no version.", hint="Use 'current' or a version such as 2 or v2.")
-    return find(agent, int(number)).path
+    from core.state.timeline import timeline
+
+    changes = timeline(place.agent(agent_id))
+    if as_json:
+        print_json({"agent_id": agent_id, "changes": [asdict(change) for change in changes]})
+        return
+    if not changes:
+        say(f"Nothing is on record for {agent_id} yet.")
+        return
+    print_table(
+        ("time", "change", "version", "before", "by", "signed", "why"),
+        [
+            (
+                change.time or None,
+                change.what,
+                f"v{change.version}" if change.version else None,
+                f"v{change.before}" if change.before else None,
+                change.who or None,
+                change.signature or None,
+                change.text or None,
+            )
+            for change in changes
+        ],
+    )
 
 
 @snapshot.command("diff", epilog="Example:  exuvia snapshot diff data_helper v1 current")
 @click.argument("agent_id", metavar="AGENT")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B", default="current")
+@click.option("--benchmark", "benchmark_id", default="", metavar="ID", help="Compare files of this benchmark.")
+@click.option("--patch", is_flag=True, help="Print the unified diff alone, as patch(1) takes it.")
 @json_option
 @place_options
-def diff(agent_id: str, before: str, after: str, as_json: bool, place: Place) -> None:
-    """Compare two versions of AGENT; 'current' is the present state."""
-    from core.state.snapshots import diff as compare
+def diff(agent_id: str, before: str, after: str, benchmark_id: str, patch: bool, as_json: bool, place: Place) -> None:
+    """Compare two versions of AGENT, its Candidates, or a benchmark's files; values that look secret are hidden.
+
+    A and B are 'current', a version such as 2 or v2 (v2@HASH where several states are kept under it), candidate:5 or
+    reference:5; with --benchmark they are 'benchmark' (its files now), 'frozen' or 'lowest'.
+    """
+    from core.evolution import sides
+    from core.state import statediff
 
     agent = place.agent(agent_id)
-    files = compare(_side(agent, before), _side(agent, after))
+    if benchmark_id and after == "current":
+        after = "benchmark"
+    left, right = (sides.parse(place.project, agent, name, benchmark_id) for name in (before, after))
+    files = sides.compare(place.project, left, right)
     if as_json:
         print_json(
             {
@@ -178,6 +211,12 @@ def diff(agent_id: str, before: str, after: str, as_json: bool, place: Place) ->
                         "added": file.added,
                         "removed": file.removed,
                         "binary": file.binary,
+                        "unread": file.unread,
+                        "before_sha256": file.before_hash,
+                        "after_sha256": file.after_hash,
+                        "before_bytes": file.before_size,
+                        "after_bytes": file.after_size,
+                        "hidden": file.hidden,
                         "diff": file.text,
                     }
                     for file in files
@@ -185,12 +224,19 @@ def diff(agent_id: str, before: str, after: str, as_json: bool, place: Place) ->
             }
         )
         return
+    if patch:
+        say_text(statediff.patch(files))
+        return
     if not files:
         say("No difference.")
     for file in files:
-        say(f"{file.status} {file.path}  +{file.added} -{file.removed}{'  (binary)' if file.binary else ''}")
+        say(f"{file.status} {file.path}  +{file.added} -{file.removed}{f'  ({file.unread})' if file.unread else ''}")
+        if file.unread:
+            say(f"  sha256 {file.before_hash or 'none'} -> {file.after_hash or 'none'}")
         if file.text:
             say_text(file.text)
+    if any(file.hidden for file in files):
+        say("Note: values that look secret are hidden; what differs, differs.")
 
 
 @snapshot.command("export", epilog="Example:  exuvia snapshot export data_helper data_helper-v2.tar.gz --version 2")
