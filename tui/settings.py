@@ -7,52 +7,70 @@ sees it (TERMINAL 2.1: strict key validation, start anyway).
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any, Literal, get_args, get_type_hints
 
 from core.foundation.errors import ExuviaError
 from core.foundation.visible import visible_line
 
 Theme = Literal["terminal", "dark", "light", "mono"]
+Characters = Literal["auto", "unicode", "ascii"]
 Switch = Literal["auto", "on", "off"]
+Clipboard = Literal["auto", "osc52", "file"]
 _MOST_BYTES = 256 << 10
 
 
-class Settings(BaseModel):
-    """Each field is a setting of the file; its description is what the settings screen says of it."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Each field is a setting of the file. No pydantic model: every start of the console would wait for its import."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    theme: Theme = field(
+        default="terminal",
+        metadata={
+            "says": "Colours: the terminal's own sixteen (terminal), for a dark or light ground, or none (mono)."
+        },
+    )
+    characters: Characters = field(
+        default="auto", metadata={"says": "Lines and marks: unicode, plain ascii, or what LANG says (auto)."}
+    )
+    lean: Switch = field(
+        default="auto", metadata={"says": "Send fewer bytes for the same screen. auto: always, as it costs nothing."}
+    )
+    mouse: bool = field(default=False, metadata={"says": "Take the mouse. Off, the terminal's own selection works."})
+    bell: bool = field(default=True, metadata={"says": "Ring the bell when something waits for you."})
+    clipboard: Clipboard = field(
+        default="auto",
+        metadata={"says": "Copy to the terminal (OSC 52) and a file (auto, osc52), or only to the file."},
+    )
+    confirm_rollback: bool = field(
+        default=False, metadata={"says": "Ask before R rolls back. Off: it is done at once, u undoes it."}
+    )
 
-    theme: Annotated[
-        Theme,
-        Field(
-            description="Colours: the terminal's own sixteen (terminal), for a dark or light ground, or none (mono)."
-        ),
-    ] = "terminal"
-    characters: Annotated[
-        Literal["auto", "unicode", "ascii"],
-        Field(description="Lines and marks: unicode, plain ascii, or what LANG says (auto)."),
-    ] = "auto"
-    lean: Annotated[
-        Switch, Field(description="Send fewer bytes for the same screen. auto: always, as it costs nothing.")
-    ] = "auto"
-    mouse: Annotated[
-        bool, Field(strict=True, description="Take the mouse. Off, the terminal's own selection works.")
-    ] = False
-    bell: Annotated[bool, Field(strict=True, description="Ring the bell when something waits for you.")] = True
-    clipboard: Annotated[
-        Literal["auto", "osc52", "file"],
-        Field(description="Copy to the terminal (OSC 52) and a file (auto, osc52), or only to the file."),
-    ] = "auto"
-    confirm_rollback: Annotated[
-        bool, Field(strict=True, description="Ask before R rolls back. Off: it is done at once, u undoes it.")
-    ] = False
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What may be settled under a name: its default, all that it may be, and what the settings screen says of it."""
+
+    default: str | bool
+    choices: tuple[str | bool, ...]
+    says: str
+
+
+def _known() -> dict[str, Setting]:
+    hints, usual = get_type_hints(Settings), Settings()
+    return {
+        each.name: Setting(
+            getattr(usual, each.name), get_args(hints[each.name]) or (False, True), each.metadata["says"]
+        )
+        for each in fields(Settings)
+    }
+
+
+SETTINGS: Mapping[str, Setting] = _known()
+"""Every setting by name, in the order of the settings screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +98,8 @@ def load(path: Path | None = None) -> Loaded:
             raw = stream.read(_MOST_BYTES + 1)
         if len(raw) > _MOST_BYTES:
             raise ValueError(f"longer than {_MOST_BYTES >> 10} KiB")
+        import tomllib  # most have no such file
+
         document = tomllib.loads(raw.decode("utf-8"))
     except FileNotFoundError:
         return Loaded(path=file)
@@ -91,21 +111,20 @@ def load(path: Path | None = None) -> Loaded:
 
 
 def _settings(document: dict[str, Any], problems: list[str]) -> Settings:
-    for name in [name for name in document if name not in Settings.model_fields]:
-        problems.append(f"{visible_line(name)} is no setting{_near(name, Settings.model_fields)}")
-        del document[name]
-    try:
-        return Settings(**document)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False):
-            name = str(fault["loc"][0])
-            problems.append(f"{name} = {visible_line(repr(fault['input']))[:60]}: {_plain(fault['msg'])}")
-            document.pop(name, None)
-        return Settings(**document)
-
-
-def _plain(message: str) -> str:
-    return message.replace("Input should be ", "should be ").replace("a valid boolean", "true or false")
+    usable: dict[str, Any] = {}
+    for name, value in document.items():
+        known = SETTINGS.get(name)
+        if known is None:
+            problems.append(f"{visible_line(name)} is no setting{_near(name, SETTINGS)}")
+        elif type(value) is type(known.default) and value in known.choices:
+            usable[name] = value
+        else:
+            choices = [choice if isinstance(choice, str) else str(choice).lower() for choice in known.choices]
+            listed = (
+                f"{', '.join(choices[:-1])} or {choices[-1]}" if isinstance(known.default, str) else "true or false"
+            )
+            problems.append(f"{name} = {visible_line(repr(value))[:60]}: should be {listed}")
+    return replace(Settings(), **usable)
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

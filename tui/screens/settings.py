@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args, get_origin
 
 from textual.app import ComposeResult
 
@@ -11,7 +10,7 @@ from core.foundation.errors import ExuviaError
 from tui import settings
 from tui.actions import ACTIONS, bindings, shown_keys
 from tui.screens.base import ConsoleScreen
-from tui.settings import Loaded, Settings
+from tui.settings import SETTINGS, Loaded, Settings
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.line_list import LineList, Row, RowList
 from tui.widgets.prompt import Prompt
@@ -56,7 +55,7 @@ class SettingsScreen(ConsoleScreen):
 
     def _rows(self, width: int) -> Sequence[Row]:
         rows = [Row(f"problem:{at}", (((f"Not used: {text}", "bad"),),), False) for at, text in self._problems()]
-        rows += [_row(name, self._loaded.settings) for name in Settings.model_fields]
+        rows += [_row(name, self._loaded.settings) for name in SETTINGS]
         rows.append(
             Row("keys", ((("Keys", "title"), ("  in the table [keys] of the file; ? shows all", "dim")),), False)
         )
@@ -77,17 +76,17 @@ class SettingsScreen(ConsoleScreen):
 
     def _text(self) -> None:
         key = self.query_one(RowList).key
-        about = Settings.model_fields[key].description or "" if key in Settings.model_fields else ""
+        about = SETTINGS[key].says if key in SETTINGS else ""
         later = " It counts from the next start." if key in _LATER else ""
         self.query_one(Rule).show(((key, "strong"),) if about else ())
         self.query_one(WrappedText).show(plain([about + later]), key)
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
-        if event.key not in Settings.model_fields:
+        if event.key not in SETTINGS:
             return
         now = getattr(self._loaded.settings, event.key)
-        values = _values(event.key)
+        values = SETTINGS[event.key].choices
         wanted = values[(values.index(now) + 1) % len(values)]
         try:
             settings.save(event.key, wanted, self._file)
@@ -118,18 +117,13 @@ class SettingsScreen(ConsoleScreen):
         self.query_one(RowList).show(self._rows)
 
 
-def _values(name: str) -> tuple[str | bool, ...]:
-    annotation = Settings.model_fields[name].annotation
-    return get_args(annotation) if get_origin(annotation) is Literal else (False, True)
-
-
 def _word(value: str | bool) -> str:
     return value if isinstance(value, str) else "on" if value else "off"
 
 
 def _row(name: str, values: Settings) -> Row:
-    now, default = getattr(values, name), Settings.model_fields[name].default
-    others = [_word(value) for value in _values(name) if value != now]
+    now, default = getattr(values, name), SETTINGS[name].default
+    others = [_word(value) for value in SETTINGS[name].choices if value != now]
     return Row(
         name,
         (((fit(name, 18), "plain"), (fit(_word(now), 12), "strong" if now == default else "accent"),
