@@ -116,7 +116,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["scoreboard", "csv_helper", "csv-cleanup"],
         ["snapshot", "list", "csv_helper"],
         ["skill", "list"],
-        ["doctor"],
+        ["doctor", "--no-providers"],
     ],
     ids=" ".join,
 )
@@ -125,7 +125,7 @@ def test_a_command_loads_nothing_heavy(words: list[str], home: Path) -> None:
     called = _python(_CALL, [*words, *place])
     told = json.loads(called.stderr.splitlines()[-1])
     assert told["loaded"] == []
-    assert told["code"] == 0 or words == ["doctor"]
+    assert told["code"] == 0 or words[0] == "doctor"
 
 
 def test_version_comes_at_once() -> None:

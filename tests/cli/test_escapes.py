@@ -99,7 +99,7 @@ SHOWING: list[list[str]] = [
     ["trace", "show", ATTACK],
     ["runs", "show", ATTACK],
     [ATTACK],
-    ["doctor"],
+    ["doctor", "--no-providers"],
 ]
 
 

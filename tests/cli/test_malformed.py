@@ -142,4 +142,4 @@ def test_a_project_file_that_cannot_be_read_is_an_error_with_a_place(project: Pr
     project.config.write_bytes(raw)
     ended = call("doctor", "--home", project.root.parent)
     assert ended.code == 1
-    assert "no valid TOML" in ended.err
+    assert "no valid TOML" in ended.out

@@ -29,7 +29,7 @@ LOOKING: list[list[str]] = [
     ["skill", "list", "--agent", "csv_helper"],
     ["skill", "list"],
     ["skill", "show", "benchmark-design"],
-    ["doctor"],
+    ["doctor", "--no-providers"],
     ["runs", "show", "nothing"],
     ["approvals", "show", "nothing"],
     ["approvals", "approve", "nothing"],
