@@ -69,23 +69,54 @@ ACTIONS: tuple[Action, ...] = (
     Action("nav.left", ("left", "h"), "Left h", "matrix", "One run to the left."),
     Action("nav.right", ("right", "l"), "Right l", "matrix", "One run to the right."),
     Action(
-        "evaluator", ("e",), "e", "matrix", "Open the Evaluator's trace of the cell: why it got its score.", "evaluator"
+        "sort", ("s",), "s", "matrix", "Sort by Case, lowest mean, most lost, widest spread, failures first.", "sort"
+    ),
+    Action(
+        "failure.next", ("f",), "f", "matrix", "To the next cell that failed; the lowest, where none did.", "failed"
+    ),
+    Action("failure.previous", ("F",), "F", "matrix", "To the failed cell before."),
+    Action("target", ("t",), "t", "matrix", "Open the Target's trace of the cell: what the agent did.", "trace"),
+    Action("evaluator", ("e",), "e", "matrix", "Open the Evaluator's trace: why the cell got its score.", "evaluator"),
+    Action(
+        "cell.compare", ("d",), "d", "matrix", "In a cell: set it beside the same Case and Run of the Reference.", ""
     ),
     Action("problem.next", ("f",), "f", "trace", "To the next record that failed.", "next error"),
     Action("problem.previous", ("F",), "F", "trace", "To the failed record before."),
     Action("trace.back", ("b",), "b", "trace", "Back to the trace that was open before.", "trace before"),
-    Action("approve", ("a",), "a", "inbox", "Approve the freeze (asks y).", "approve", dangerous=True),
+    Action(
+        "approve", ("a",), "a", "inbox", "Approve the freeze, or allow the call (asks y).", "approve", dangerous=True
+    ),
     Action(
         "reject",
         ("x",),
         "x",
         "inbox",
-        "Reject it with a reason, which goes back to the Builder.",
+        "Reject, deny or leave it with a reason, which goes back to who asked.",
         "reject",
         dangerous=True,
     ),
-    Action("freeze.older", ("left_square_bracket",), "[", "inbox", "The question before."),
-    Action("freeze.newer", ("right_square_bracket",), "]", "inbox", "The question after."),
+    Action("freeze.older", ("left_square_bracket",), "[", "inbox", "The item before."),
+    Action("freeze.newer", ("right_square_bracket",), "]", "inbox", "The item after."),
+    Action("sessions.sort", ("s",), "s", "sessions", "Sort by the next column: newest, role, state, cost.", "sort"),
+    Action(
+        "say",
+        ("i",),
+        "i",
+        "global",
+        "Say something to the selected live Session, else to the one that is live; in the Inbox, answer the question.",
+        "say",
+        dangerous=True,
+    ),
+    Action("start", ("S",), "S", "global", "Start a run: a form explains each field.", "start", dangerous=True),
+    Action(
+        "continue",
+        ("C",),
+        "C",
+        "global",
+        "Go on with the selected run that stopped, waits, failed or died (asks y).",
+        "go on",
+        dangerous=True,
+    ),
     Action("subject", ("o",), "o", "global", "Look at another agent or benchmark."),
     Action("zoom", ("z",), "z", "global", "Give the whole screen to this pane; z or Esc gives it back."),
     Action("copy", ("y",), "y", "global", "Copy the id of what is selected: to the terminal (OSC 52) and to a file."),

@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from core.foundation.errors import NotFoundError
-from core.state import approvals, rollback
 from core.state.paths import ProjectPaths
 from tui.messages import Outcome
+
+if TYPE_CHECKING:
+    from core.evolution.specs import RunSpec
+    from core.state import approvals
 
 ACTOR = "console"
 
 
-def approve(project: ProjectPaths, approval_id: str, reason: str = "") -> Outcome:
-    """Approve a freeze, and let its run go on where it had ended to wait."""
-    return _decide(project, approval_id, "approve", reason)
+def approve(project: ProjectPaths, item_id: str, reason: str = "") -> Outcome:
+    """Approve a freeze or allow a tool call, and let its run go on where it had ended to wait."""
+    return _decide(project, item_id, "approve", reason)
 
 
-def reject(project: ProjectPaths, approval_id: str, reason: str) -> Outcome:
-    """Reject a freeze; the reason goes back to the Builder."""
-    return _decide(project, approval_id, "reject", reason)
+def reject(project: ProjectPaths, item_id: str, reason: str) -> Outcome:
+    """Reject a freeze, deny a tool call or leave a question unanswered; the reason goes back to who asked."""
+    return _decide(project, item_id, "reject", reason)
 
 
-def _decide(project: ProjectPaths, approval_id: str, verdict: approvals.Verdict, reason: str) -> Outcome:
+def answer(project: ProjectPaths, item_id: str, text: str) -> Outcome:
+    """Answer a question; the text goes back to who asked."""
+    from core.state import approvals
+
+    decision = approvals.answer(project, item_id, text, actor=ACTOR)
+    return _goes_on(project, item_id, f"Answered, signed {decision.signature}.")
+
+
+def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, reason: str) -> Outcome:
+    from core.state import approvals
+
+    decision = approvals.decide(project, item_id, verdict, reason, actor=ACTOR)
+    approval, _ = approvals.get(project, item_id)
+    what = {
+        ("freeze", "approve"): f"Approved: freeze of {approval.benchmark_id}",
+        ("freeze", "reject"): f"Rejected: freeze of {approval.benchmark_id}",
+        ("tool_call", "approve"): "Allowed: the call runs",
+        ("tool_call", "reject"): "Denied: the model is told why",
+        ("question", "reject"): "Left unanswered: who asked is told why",
+    }.get((approval.kind, verdict), f"{approval.kind}: {verdict}")
+    return _goes_on(project, item_id, f"{what}, signed {decision.signature}.")
+
+
+def _goes_on(project: ProjectPaths, item_id: str, text: str) -> Outcome:
+    """Let the run that asked go on where it had ended to wait, and say so."""
     from core.evolution import runs
+    from core.state import approvals
 
-    decision = approvals.decide(project, approval_id, verdict, reason, actor=ACTOR)
-    approval, _ = approvals.get(project, approval_id)
-    word = "Approved" if verdict == "approve" else "Rejected"
-    text = f"{word}: freeze of {approval.benchmark_id}, signed {decision.signature}."
+    approval, _ = approvals.get(project, item_id)
+    if not approval.run_id:
+        return Outcome(text, "The session goes on.")
     try:
         state = runs.read_run(project, approval.run_id).state
     except NotFoundError:
@@ -37,9 +66,34 @@ def _decide(project: ProjectPaths, approval_id: str, verdict: approvals.Verdict,
     return Outcome(text, "The run goes on.")
 
 
+def tell(project: ProjectPaths, session_or_run: str, text: str) -> Outcome:
+    """Send a live Session a word, which it reads before its next request."""
+    from core.state import mailbox
+
+    word = mailbox.send(project, session_or_run, text, actor=ACTOR)
+    return Outcome(f"Told {word.session_id}.", "It is read before the next request; the tail shows it.")
+
+
+def start(project: ProjectPaths, spec: RunSpec) -> tuple[str, Outcome]:
+    """Start a run; return its id and what to say."""
+    from core.evolution import runs
+
+    run_id = runs.start(project, spec)
+    return run_id, Outcome(f"Started {run_id}.", "It goes on without the console; K stops it.")
+
+
+def resume(project: ProjectPaths, run_id: str) -> Outcome:
+    """Go on with a run that stopped, blocked, failed or died; finished cells stay."""
+    from core.evolution import runs
+
+    runs.resume(project, run_id)
+    return Outcome(f"Run {run_id} goes on.", "What was finished was kept.")
+
+
 def roll_back(project: ProjectPaths, agent_id: str, version: int | None, stop_run: str = "") -> Outcome:
     """Take an agent back to `version`, or to the accepted one before; with `stop_run`, stop that run first."""
     from core.evolution import runs
+    from core.state import rollback
 
     if stop_run:
         runs.stop(project, stop_run, actor=ACTOR)
@@ -51,6 +105,7 @@ def roll_back(project: ProjectPaths, agent_id: str, version: int | None, stop_ru
 def undo(project: ProjectPaths, agent_id: str, stop_run: str = "") -> Outcome:
     """Take the latest rollback back."""
     from core.evolution import runs
+    from core.state import rollback
 
     if stop_run:
         runs.stop(project, stop_run, actor=ACTOR)
@@ -63,4 +118,4 @@ def stop(project: ProjectPaths, run_id: str) -> Outcome:
     from core.evolution import runs
 
     view = runs.stop(project, run_id, actor=ACTOR)
-    return Outcome(f"Run {run_id} is {view.state}.", f"What is finished stays: exuvia runs resume {run_id}")
+    return Outcome(f"Run {run_id} is {view.state}.", "What is finished stays; C goes on with it.")

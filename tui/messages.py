@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.message import Message
+from textual.message_pump import MessagePump
 
+from core.state.paths import ProjectPaths
 from tui.stores.console import ConsoleView
 from tui.stores.diff import Side
 from tui.stores.trace import OpenTrace
@@ -33,10 +35,10 @@ class TraceChanged(Message):
 
 
 class TraceOpened(Message):
-    """A trace is open and indexed."""
+    """A trace is open and indexed; `at_end` says that its end is what is wanted first."""
 
-    def __init__(self, trace: OpenTrace) -> None:
-        self.trace = trace
+    def __init__(self, trace: OpenTrace, *, at_end: bool = False) -> None:
+        self.trace, self.at_end = trace, at_end
         super().__init__()
 
 
@@ -86,6 +88,14 @@ class DiffWanted(Message):
 
     def __init__(self, left: Side, right: Side, file: str = "") -> None:
         self.left, self.right, self.file = left, right, file
+        super().__init__()
+
+
+class ReadWanted(Message):
+    """Something to read in a thread: `read` gets the Project, and what it returns is posted to `to`."""
+
+    def __init__(self, read: Callable[[ProjectPaths], Message], to: MessagePump, doing: str) -> None:
+        self.read, self.to, self.doing = read, to, doing
         super().__init__()
 
 

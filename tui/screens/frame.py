@@ -14,14 +14,14 @@ from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
-from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, Said, TraceOpened
+from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.deeds import Deeds
 from tui.screens.help import HelpScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
 from tui.screens.panes.base import Pane, TraceWanted, method_of
 from tui.screens.panes.diff import DiffPane
-from tui.screens.panes.inbox import InboxPane
+from tui.screens.panes.inbox import KINDS, AnswerWanted, InboxPane
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED
 from tui.screens.panes.tail import Tail
@@ -111,15 +111,18 @@ class Frame(ConsoleScreen):
 
     def show(self, view: ConsoleView) -> None:
         """Show the newest facts."""
-        new_question = len(view.inbox.pending) > len(self.view.inbox.pending) and not self.view.reading
+        asked = {item.id for item in self.view.inbox.pending}
+        fresh = view.inbox.pending if not self.view.reading else ()
+        new = next((item for item in fresh if item.id not in asked), None)
         self.view = view
         if not self.stands:
             return
         for pane in self.query(Pane):
             pane.show(view)
         self.tick()
-        if new_question:
-            self.flash("A freeze waits for your decision.", "mark", "6 opens it")
+        if new is not None:
+            name = KINDS[new.kind].name if new.kind in KINDS else new.kind
+            self.flash(f"A {name} waits for your decision.", "mark", "6 opens it")
             if self.loaded.settings.bell:
                 self.app.bell()
         self.lines()
@@ -222,7 +225,7 @@ class Frame(ConsoleScreen):
             except (ExuviaError, OSError) as error:
                 self.post_message(Done(failure(error)))
             else:
-                self.post_message(TraceOpened(opened))
+                self.post_message(TraceOpened(opened, at_end=event.at_end))
 
         self.run_worker(open_it, thread=True, exit_on_error=False, group="trace", description="open a trace")
 
@@ -232,11 +235,26 @@ class Frame(ConsoleScreen):
             return
         self.query_one(TracePane).open(event.trace)
         self.activate("trace")
+        if event.at_end and isinstance(self.focused, LineList):
+            self.focused.action_do("nav.end")
 
     def follow_traces(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace."""
         if self.stands:
             self.query_one(TracePane).follow(session_ids)
+
+    def on_read_wanted(self, event: ReadWanted) -> None:
+        event.stop()
+
+        def read() -> None:
+            try:
+                found = event.read(self.project)
+            except (ExuviaError, OSError) as error:
+                self.post_message(Said(str(error), "bad", getattr(error, "hint", "")))
+            else:
+                event.to.post_message(found)
+
+        self.run_worker(read, thread=True, exit_on_error=False, group="read", description=event.doing)
 
     def on_diff_wanted(self, event: DiffWanted) -> None:
         event.stop()
@@ -290,6 +308,8 @@ class Frame(ConsoleScreen):
             for rows in filtered:
                 rows.set_filter("")
             self.lines()
+        elif pane.go_back():
+            self.lines()
         elif self.has_class("-zoom"):
             self._do_zoom()
         elif self.focused is not None and self.focused is not pane.first_focus():
@@ -328,12 +348,28 @@ class Frame(ConsoleScreen):
         self.app.push_screen(PickerScreen("Look at another agent or benchmark", found, self._found, at=at))
 
     def _do_approve(self) -> None:
-        freeze = self.query_one(InboxPane).freeze
-        self.deeds.approve(self.view, freeze.id if freeze else "")
+        item = self.query_one(InboxPane).item
+        self.deeds.approve(self.view, item.id if item else "")
 
     def _do_reject(self) -> None:
-        freeze = self.query_one(InboxPane).freeze
-        self.deeds.reject(self.view, freeze.id if freeze else "")
+        item = self.query_one(InboxPane).item
+        self.deeds.reject(self.view, item.id if item else "")
+
+    def on_answer_wanted(self, event: AnswerWanted) -> None:
+        event.stop()
+        if not self.read_only:
+            self.deeds.answer(self.view, event.item_id, event.text)
+
+    def _do_say(self) -> None:
+        self.deeds.tell(self.query_one(SessionsPane).listener())
+
+    def _do_start(self) -> None:
+        from tui.screens.starting import open_form
+
+        open_form(self, self.query_one(SessionsPane).selected())
+
+    def _do_continue(self) -> None:
+        self.deeds.resume(self.query_one(SessionsPane).selected())
 
     def _do_rollback(self) -> None:
         slip = monotonic() - self._changed_pane < SLIP_S

@@ -85,8 +85,10 @@ def resting_line(view: ConsoleView, filtered: str) -> Line:
     if filtered:
         return ((f" showing rows with {filtered!r}", "mark"), ("   Esc shows all", "dim"))
     if view.inbox.pending:
-        freeze = view.inbox.pending[0]
-        return ((f" {freeze.benchmark_id} waits for your decision: press 6, read, then a or x", "mark"),)
+        first = view.inbox.pending[0]
+        what = f"freeze of {first.benchmark_id}" if first.kind == "freeze" else first.kind.replace("_", " ")
+        how = "Enter answers" if first.kind == "question" else "then a or x"
+        return ((f" A {what} waits for your decision: press 6, read, {how}", "mark"),)
     if view.sessions.live:
         run = view.sessions.live[0]
         doing = f" {run.role} {run.step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")

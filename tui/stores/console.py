@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.state.paths import ProjectPaths
-from core.state.scoreboard import ScoreboardReading
-from tui.stores import board, inbox, versions
+from tui.stores import board, versions
 from tui.stores.board import BoardView
-from tui.stores.inbox import InboxView
+from tui.stores.inbox import InboxStore, InboxView
 from tui.stores.matrix import MatrixStore, MatrixView
 from tui.stores.runs import Runs, Subject, choose, subjects
 from tui.stores.sessions import SessionsStore, SessionsView
@@ -33,7 +32,11 @@ WAKES: dict[str, frozenset[Topic]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConsoleView:
-    """What the screen shows. Two that are equal look the same, so nothing is painted for the second."""
+    """What the screen shows. Two that are equal look the same, so nothing is painted for the second.
+
+    `reading` says that these are the first facts only, with the number of questions `waiting` for a decision, and the
+    rest is being read (tui.stores.glance).
+    """
 
     project_id: str = ""
     subject: Subject | None = None
@@ -43,6 +46,8 @@ class ConsoleView:
     board: BoardView = field(default_factory=BoardView)
     versions: VersionsView = field(default_factory=VersionsView)
     inbox: InboxView = field(default_factory=InboxView)
+    waiting: int = 0
+    reading: bool = False
 
 
 class ConsoleStore:
@@ -55,10 +60,21 @@ class ConsoleStore:
         self.chosen: Subject | None = None
         self._sessions = SessionsStore(project)
         self._matrix = MatrixStore(project)
+        self._inbox = InboxStore(project)
+
+    @property
+    def unfinished(self) -> frozenset[Topic]:
+        """Return the topics that another load would know more of: counting takes a while, so it is done in parts."""
+        return frozenset({"sessions"}) if self._sessions.unread else frozenset()
 
     def load(self, stale: frozenset[Topic] = TOPICS) -> ConsoleView:
         """Load what is stale and return the whole; the views that are not keep their old facts."""
+        from core.state.scoreboard import ScoreboardReading  # after the first paint
+
+        stale = TOPICS if self.view.reading else stale
         old, views = self.view, self.runs.read()
+        if self.runs.has_news:  # what another program does is told by its traces alone
+            stale |= {"sessions", "matrix", "board"}
         listed = subjects(self.project, views)
         subject = self.chosen if self.chosen in listed else choose(self.project, views)
         if subject != old.subject:
@@ -76,6 +92,6 @@ class ConsoleStore:
             self._matrix.load(mine, reading, subject) if "matrix" in stale else old.matrix,
             rows,
             versions.load(self.project, rows.rows, subject) if "versions" in stale else old.versions,
-            inbox.load(self.project) if "inbox" in stale else old.inbox,
+            self._inbox.load() if "inbox" in stale else old.inbox,
         )
         return self.view

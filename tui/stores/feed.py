@@ -73,6 +73,8 @@ class Feed:
                 view = await asyncio.to_thread(self.store.load, stale)
                 if view != before:
                     self._tell(view)
+                if self.store.unfinished:
+                    self._mark(self.store.unfinished)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), PACE_S)
 
@@ -102,6 +104,8 @@ class Feed:
             if now != seen:
                 seen = now
                 self._mark(TOPICS)
+            elif any(not view.observed for view in self.store.runs.live):
+                self._mark(frozenset({"sessions"}))  # the heartbeats of engines are not watched
 
 
 def signs(store: ConsoleStore) -> tuple[object, ...]:
@@ -113,11 +117,13 @@ def signs(store: ConsoleStore) -> tuple[object, ...]:
     paths: list[Path] = [project.runs, project.approvals, project.ledger, project.agents]
     alive: list[bool] = []
     for view in store.runs.live:
+        if view.observed:
+            continue
         run = run_paths(project, view.run_id)
         paths.append(run.journal)
         alive.append(runs.is_alive(run))
     paths += _of_subject(project, store.view.subject)
-    return (*alive, *(_stamp(path) for path in paths))
+    return (*alive, *store.runs.observer.signs(), *(_stamp(path) for path in paths))
 
 
 def _of_subject(project: ProjectPaths, subject: Subject | None) -> list[Path]:

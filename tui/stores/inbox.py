@@ -1,215 +1,177 @@
-"""What waits for a person, with everything needed to judge it, and what was decided lately."""
+"""What waits for a person, of whatever kind, with everything needed to judge it, and what was decided lately."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.foundation.errors import ExuviaError
-from core.foundation.visible import decode
-from core.state import approvals
-from core.state.approvals import Approval
-from core.state.benchmark import within_material
-from core.state.paths import BenchmarkPaths, ProjectPaths
+from core.state.paths import ProjectPaths
+from tui.stores.freeze_page import FreezeView, freeze_page
 
-_MATERIAL_BYTES = 64 << 10
-_DECIDED = 8
+if TYPE_CHECKING:
+    from core.state.approvals import Approval, Decision
 
-
-@dataclass(frozen=True, slots=True)
-class PilotRow:
-    """A pilot: what was predicted of its changed Cases, and what came."""
-
-    i: int
-    score: float | None
-    predicted: float | None
-    observed: float | None
-    missed: bool
-    valid: bool
-    chosen: bool
-    note: str
+_DECIDED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class CaseRow:
-    """A Case to be frozen, with its two texts. `floor` is what an agent gets that does nothing."""
+class Question:
+    """What a Session wants to know; `options` are answers that it proposes, any other is as good."""
 
-    case_id: str
-    title: str
-    held_out: bool
-    score: float | None
-    floor: float | None
-    statement: str
-    rubric: str
-    statement_sha256: str
-    rubric_sha256: str
-    standard_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    case_id: str
-    kind: str
     text: str
-    waived: str
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FreezeView:
-    """A question whether a benchmark may be frozen as it stands."""
+class Call:
+    """A tool call that is asked about: its arguments laid out and safe to show, and where it would run ("" unknown)."""
 
-    id: str
-    run_id: str
-    agent_id: str
-    benchmark_id: str
-    created: str
-    title: str
-    reason: str
-    wanted: float | None
-    pilots: tuple[PilotRow, ...]
-    cases: tuple[CaseRow, ...]
-    findings: tuple[Finding, ...]
-    files: int
-    config_sha256: str
-    floor_limit: float | None
-    reason_required: bool
+    tool: str
+    arguments: str
+    permission: str
+    workspace: str
 
 
 @dataclass(frozen=True, slots=True)
-class DecidedLine:
-    id: str
+class Decided:
+    """What came of an item: who decided when, and why; `text` is the answer to a question."""
+
     verdict: str
     by: str
     time: str
     reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that waits for a person, or did; `page` is what its kind needs to be judged (None: unknown here)."""
+
+    id: str
+    kind: str
+    agent_id: str
+    benchmark_id: str
+    run_id: str
+    session_id: str
+    role: str
+    title: str
+    since: str
+    page: FreezeView | Question | Call | None
+    decided: Decided | None = None
+
+    @property
+    def what(self) -> str:
+        """What is asked, in a line."""
+        match self.page:
+            case FreezeView():
+                return f"freeze {self.benchmark_id} as it stands ({len(self.page.cases)} Cases)"
+            case Question(text=text):
+                return text
+            case Call(tool=tool, arguments=arguments):
+                return f"{tool} {' '.join(arguments.split())}"
+        return self.title
 
 
 @dataclass(frozen=True, slots=True)
 class InboxView:
-    pending: tuple[FreezeView, ...] = ()
-    decided: tuple[DecidedLine, ...] = ()
+    """`pending` is oldest first, `decided` newest first."""
+
+    pending: tuple[Item, ...] = ()
+    decided: tuple[Item, ...] = ()
     damaged: tuple[str, ...] = ()
 
-
-def load(project: ProjectPaths) -> InboxView:
-    """Read the questions and the latest decisions."""
-    if not project.approvals.is_dir():
-        return InboxView()
-    return InboxView(
-        tuple(_freeze(project, approval) for approval in approvals.pending(project)),
-        _decided(project),
-        tuple(str(error) for error in approvals.unreadable(project)),
-    )
+    def item(self, item_id: str) -> Item | None:
+        """Return an item by its id, open or decided."""
+        return next((item for item in (*self.pending, *self.decided) if item.id == item_id), None)
 
 
-def _decided(project: ProjectPaths) -> tuple[DecidedLine, ...]:
-    found: list[DecidedLine] = []
-    for path in project.approvals.glob("*.decision.json"):
-        try:
-            _, decision = approvals.get(project, path.name.removesuffix(".decision.json"))
-        except ExuviaError:
-            continue
-        if decision is not None:
-            found.append(DecidedLine(decision.id, decision.verdict, decision.signature, decision.time, decision.reason))
-    return tuple(sorted(found, key=lambda line: (line.time, line.id), reverse=True)[:_DECIDED])
+class InboxStore:
+    """Invariant: what is decided stays as it was read (a decision is written once), so it is read once."""
 
+    def __init__(self, project: ProjectPaths) -> None:
+        self.project = project
+        self._decided: dict[str, Item] = {}
+        self._workspaces: dict[str, str] = {}
 
-def _freeze(project: ProjectPaths, approval: Approval) -> FreezeView:
-    body = approval.body
-    benchmark: BenchmarkPaths | None
-    try:
-        benchmark = project.agent(approval.agent_id).benchmark(approval.benchmark_id)
-    except ExuviaError:
-        benchmark = None
-    floors = _mapping(body.get("floor"))
-    return FreezeView(
-        approval.id,
-        approval.run_id,
-        approval.agent_id,
-        approval.benchmark_id,
-        approval.created,
-        approval.title,
-        _text(body.get("reason")),
-        _number(body.get("baseline_wanted")),
-        tuple(_pilot(pilot, body.get("selected_pilot")) for pilot in _mappings(body.get("pilots"))),
-        tuple(_case(case, floors, benchmark) for case in _mappings(body.get("cases"))),
-        tuple(
-            Finding(
-                _text(found.get("case_id")),
-                _text(found.get("kind")),
-                _text(found.get("text")),
-                _text(found.get("waived_reason")),
-            )
-            for found in _mappings(body.get("findings"))
-        ),
-        len(_mapping(body.get("files"))),
-        _text(body.get("config_sha256")),
-        _number(body.get("floor_limit")),
-        body.get("reason_required") is True,
-    )
+    def load(self) -> InboxView:
+        """Read the questions and the latest decisions."""
+        from core.state import approvals  # what checks whole files is imported after the first paint
 
+        if not self.project.approvals.is_dir():
+            return InboxView()
+        return InboxView(
+            tuple(self._item(approval, None) for approval in approvals.pending(self.project)),
+            self._latest(),
+            tuple(str(error) for error in approvals.unreadable(self.project)),
+        )
 
-def _pilot(pilot: dict[str, Any], chosen: object) -> PilotRow:
-    i = pilot.get("i")
-    return PilotRow(
-        i if isinstance(i, int) else 0,
-        _number(pilot.get("score")),
-        _number(pilot.get("predicted")),
-        _number(pilot.get("observed")),
-        pilot.get("missed") is True,
-        pilot.get("valid") is not False,
-        i == chosen,
-        _text(pilot.get("note")),
-    )
+    def _latest(self) -> tuple[Item, ...]:
+        from core.state import approvals
 
-
-def _case(case: dict[str, Any], floors: dict[str, Any], benchmark: BenchmarkPaths | None) -> CaseRow:
-    case_id = _text(case.get("case_id"))
-    statement, rubric = _material(benchmark, case_id)
-    return CaseRow(
-        case_id,
-        _text(case.get("title")),
-        case.get("held_out") is True,
-        _number(case.get("score")),
-        _number(floors.get(case_id)),
-        statement,
-        rubric,
-        _text(case.get("statement_sha256")),
-        _text(case.get("rubric_sha256")),
-        _text(case.get("standard_sha256")),
-    )
-
-
-def _material(benchmark: BenchmarkPaths | None, case_id: str) -> tuple[str, str]:
-    """Return the two texts of a Case, never following a link out of it."""
-    missing = "This file is not there (any more)."
-    if benchmark is None:
-        return missing, missing
-    try:
-        case = benchmark.case(case_id)
-        texts = []
-        for path in (case.statement_readme, case.rubric_readme):
-            if not within_material(case, path):
-                texts.append(missing)
+        found: list[tuple[int, str]] = []
+        for path in self.project.approvals.glob("*.decision.json"):
+            try:
+                found.append((path.stat().st_mtime_ns, path.name.removesuffix(".decision.json")))
+            except OSError:
                 continue
-            with path.open("rb") as file:
-                texts.append(decode(file.read(_MATERIAL_BYTES)))
-    except (ExuviaError, OSError):
-        return missing, missing
-    return texts[0], texts[1]
+        for _, item_id in sorted(found, reverse=True)[:_DECIDED]:
+            if item_id not in self._decided:
+                try:
+                    approval, decision = approvals.get(self.project, item_id)
+                except (ExuviaError, OSError):
+                    continue
+                if decision is not None:
+                    self._decided[item_id] = self._item(approval, decision)
+        wanted = {item_id for _, item_id in found}
+        items = [item for item in self._decided.values() if item.id in wanted]
+        return tuple(sorted(items, key=_decided_at, reverse=True)[:_DECIDED])
+
+    def _item(self, approval: Approval, decision: Decision | None) -> Item:
+        return Item(
+            approval.id,
+            approval.kind,
+            approval.agent_id,
+            approval.benchmark_id,
+            approval.run_id,
+            approval.session_id,
+            approval.role,
+            approval.title,
+            approval.created,
+            self._page(approval),
+            None if decision is None else _came(decision),
+        )
+
+    def _page(self, approval: Approval) -> FreezeView | Question | Call | None:
+        from core.state import approvals
+
+        if approval.kind == "freeze":
+            return freeze_page(self.project, approval)
+        shown = approvals.shown(approval)
+        if approval.kind == "question":
+            return Question(shown.text, shown.options)
+        if approval.kind == "tool_call":
+            return Call(shown.tool_name, shown.arguments, shown.permission, self._workspace(approval))
+        return None
+
+    def _workspace(self, approval: Approval) -> str:
+        """Return where the asking Session works, "" where its trace does not tell."""
+        if approval.session_id not in self._workspaces:
+            from core.traces.project_sessions import ProjectSessions
+
+            try:
+                head = ProjectSessions(self.project).head(approval.session_id)
+            except (ExuviaError, OSError):
+                return ""
+            if head is None or not head.workspace:
+                return ""
+            self._workspaces[approval.session_id] = head.workspace
+        return self._workspaces[approval.session_id]
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _came(decision: Decision) -> Decided:
+    return Decided(decision.verdict, decision.signature, decision.time, decision.reason, decision.text)
 
 
-def _mappings(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _decided_at(item: Item) -> tuple[str, str]:
+    return (item.decided.time if item.decided else "", item.id)

@@ -2,135 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from core.evolution.run_paths import run_paths
 from core.evolution.run_view import RunView
-from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
-from core.state.paths import OPERATOR_AGENT, ProjectPaths
-from core.traces.listing import SessionHead, list_sessions
+from core.state.paths import OPERATOR_AGENT, AgentPaths, ProjectPaths
+from core.traces.listing import SessionHead, read_head
+from core.traces.shards import Shard, all_shards
+from tui.stores.meters import Meters
 from tui.stores.runs import LIVE, Runs, Subject
+from tui.stores.session_lines import (
+    RunLine,
+    SessionLine,
+    SessionsView,
+    line_of,
+    moment_of,
+    names_of,
+    of_run,
+    tail_line,
+)
 from tui.stores.trace import OpenTrace
 from tui.stores.trace_lines import TraceLine
 
-ROLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
-_TAIL_LINES = 40
+if TYPE_CHECKING:
+    from core.state.mailbox import Address
+
+__all__ = ["RunLine", "SessionLine", "SessionsStore", "SessionsView"]
+
+_TAIL_LINES = 60
 _LIVE_BYTES = 4096
 _MOST_SESSIONS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run as the Sessions pane shows it. `step` is how far ("pilot 2/4"), `cases` what its Targets work on now.
-
-    `cost` is USD as far as known and `unknown` the number of requests or cells whose cost nobody told.
-    """
-
-    run_id: str
-    role: str
-    state: str
-    agent_id: str
-    benchmark_id: str
-    phase: str
-    step: str
-    cases: tuple[str, ...]
-    cost: float
-    unknown: int
-    tokens: int
-    started_ms: int | None
-    updated_ms: int | None
-    model: str
-    session_id: str
-    reason: str = ""
-    approval_id: str = ""
-    tail: tuple[TraceLine, ...] = ()
-    said: tuple[str, ...] = ()
-
-    @property
-    def is_live(self) -> bool:
-        return self.state in LIVE
-
-
-@dataclass(frozen=True, slots=True)
-class SessionLine:
-    """A Session of the agent in sight; `case_id`, `state` and `score` are those of the cell that it filled, if any."""
-
-    session_id: str
-    title: str
-    case_id: str
-    state: str
-    score: float | None
-    role: str
-    time: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionsView:
-    runs: tuple[RunLine, ...] = ()
-    agent_id: str = ""
-    sessions: tuple[SessionLine, ...] = ()
-    more: int = 0
-    damaged: tuple[str, ...] = ()
-
-    @property
-    def live(self) -> tuple[RunLine, ...]:
-        return tuple(run for run in self.runs if run.is_live)
+_WALK_S = 0.12
 
 
 class SessionsStore:
-    """Invariant: `_traces` holds open only what the last view tailed."""
+    """Invariant: `_traces` holds open only what the last view tailed; `unread` says whether a next load knows more."""
 
     def __init__(self, project: ProjectPaths) -> None:
         self.project = project
+        self.unread = True
         self._traces: dict[str, OpenTrace] = {}
-        self._heads: dict[str, dict[str, SessionHead]] = {}
+        self._heads: dict[str, SessionHead] = {}
+        self._meters = Meters(project)
+        self._is_first = True
 
     def load(self, runs: Runs, subject: Subject | None) -> SessionsView:
         """Return the view; live runs and the newest one come with their last words."""
+        from core.state import mailbox  # after the first paint
+
         views = sorted(runs.views, key=lambda view: (view.state in LIVE, view.started or view.updated), reverse=True)
         tailed = {view.run_id for view in views if view.state in LIVE} | {view.run_id for view in views[:1]}
-        lines = tuple(self._line(view, with_tail=view.run_id in tailed) for view in views)
+        heard = {one.session_id: one for one in mailbox.listeners(self.project)}
+        lines = tuple(self._line(view, runs.views, heard, with_tail=view.run_id in tailed) for view in views)
         wanted = {line.session_id for line in lines if line.run_id in tailed}
         for session_id in [known for known in self._traces if known not in wanted]:
             self._traces.pop(session_id).close()
         agent_id = subject.agent_id if subject else ""
-        sessions = self._sessions(agent_id, runs) if agent_id else ()
+        listed, more = self._listed(agent_id, runs, heard)
         return SessionsView(
-            lines, agent_id, sessions[:_MOST_SESSIONS], max(0, len(sessions) - _MOST_SESSIONS), runs.damaged
+            self._turns(lines), agent_id, tuple(self._used(line) for line in listed), more, runs.damaged
         )
 
-    def _line(self, view: RunView, *, with_tail: bool) -> RunLine:
-        role = ROLES.get(view.kind, view.kind)
-        wanted = {"build": ("builder",), "optimize": ("optimizer",)}.get(view.kind, ())
-        own = [session for session in view.sessions if session.role in ("builder", "optimizer")]
-        if view.kind == "build" and own and own[-1].role == "optimizer":
-            role, wanted = "Optimizer", ("optimizer",)  # a Builder's run that goes on to optimize
-        mine = [session for session in own if not wanted or session.role in wanted] or list(view.sessions)
-        session_id = mine[-1].session_id if mine else ""
-        model = view.spec.get("model")
-        pair = f"{model.get('provider')}/{model.get('model_id')}" if isinstance(model, dict) else ""
-        return RunLine(
-            run_id=view.run_id,
-            role=role,
-            state=view.state,
-            agent_id=view.agent_id,
-            benchmark_id=view.benchmark_id,
-            phase=view.phase,
-            step=step_of(view),
-            cases=tuple(dict.fromkeys(c.case_id for c in view.cells if c.state in ("running", "repairing"))),
-            cost=view.spent.usd or view.cost_known,
-            unknown=view.spent.unknown_requests or view.cost_unknown,
-            tokens=view.spent.tokens,
-            started_ms=parse_ms(view.started) if view.started else None,
-            updated_ms=parse_ms(view.updated) if view.updated else None,
-            model=pair,
-            session_id=session_id,
-            reason=view.reason,
-            approval_id=view.approval_id or "",
-            tail=self._tail(session_id, names_of(view)) if with_tail else (),
-            said=self._said(session_id) if with_tail and view.state in LIVE else (),
+    # Runs
+
+    def _line(
+        self, view: RunView, others: Sequence[RunView], heard: Mapping[str, Address], *, with_tail: bool
+    ) -> RunLine:
+        from core.state import mailbox
+
+        line = line_of(view, others)
+        live = view.state in LIVE
+        return replace(
+            line,
+            tail=self._tail(line.session_id, names_of(view)) if with_tail else (),
+            said=self._said(line.session_id) if with_tail and live else (),
+            beat_ms=self._beat(view) if live else None,
+            listens=line.session_id in heard,
+            told=tuple(word.text for word in mailbox.unread(self.project, line.session_id)) if line.session_id else (),
         )
+
+    def _beat(self, view: RunView) -> int | None:
+        """Return when a living engine last gave a sign of life; None for one of another program."""
+        if view.observed:
+            return None
+        try:
+            return run_paths(self.project, view.run_id).heartbeat.stat().st_mtime_ns // 1_000_000
+        except (ExuviaError, OSError):
+            return None
 
     def _tail(self, session_id: str, names: Mapping[str, str]) -> tuple[TraceLine, ...]:
         if not session_id:
@@ -142,11 +104,7 @@ class SessionsStore:
             lines = self._traces[session_id].tail(2 * _TAIL_LINES)
         except (ExuviaError, OSError):
             return ()  # not written yet
-        return tuple(
-            replace(line, text=names.get(line.leads_to, line.text)) if line.kind == "starts" else line
-            for line in lines
-            if line.tone != "dim"
-        )[-_TAIL_LINES:]
+        return tuple(tail_line(line, names) for line in lines if line.tone != "dim")[-_TAIL_LINES:]
 
     def _said(self, session_id: str) -> tuple[str, ...]:
         """Return the last lines of what streams in just now; nobody depends on it (ARCHITECTURE)."""
@@ -159,46 +117,77 @@ class SessionsStore:
             return ()
         return tuple(line for line in text.split("\n") if line.strip())[-6:]
 
-    def _sessions(self, agent_id: str, runs: Runs) -> tuple[SessionLine, ...]:
-        agent = self.project.agent(agent_id)
-        heads = list_sessions(agent, self._heads.get(agent_id))
-        self._heads[agent_id] = {head.session_id: head for head in heads}
-        roles = {session.session_id: session.role for view in runs.views for session in view.sessions}
-        cells = {cell.session_id: cell for view in runs.views for cell in view.cells if cell.session_id}
-        lines: list[SessionLine] = []
-        for head in heads:
-            cell = cells.get(head.session_id)
-            case_id, state, score = (cell.case_id, cell.state, cell.score) if cell else ("", "", None)
-            title = head.title
-            role = roles.get(head.session_id) or head.source
-            lines.append(SessionLine(head.session_id, title, case_id, state, score, role, head.first_ts))
-        return tuple(lines)
+    # Other Sessions
+
+    def _listed(self, agent_id: str, runs: Runs, heard: Mapping[str, Address]) -> tuple[list[SessionLine], int]:
+        """Return the newest other Sessions of the agent in sight, and how many older ones there are.
+
+        Where a journal tells of a Session its trace need not be opened; live chats of any agent are among them.
+        """
+        own = {s.session_id for view in runs.views for s in view.sessions if s.role in ("builder", "optimizer")}
+        places: dict[str, tuple[AgentPaths, tuple[Shard, ...]]] = {}
+        told: dict[str, SessionLine] = {}
+        for name in dict.fromkeys((agent_id, OPERATOR_AGENT)) if agent_id else ():
+            agent = self.project.agent(name)
+            places.update({session_id: (agent, shards) for session_id, shards in all_shards(agent).items()})
+        for view in runs.views:
+            if view.agent_id == agent_id:
+                told.update(of_run(view, own))
+        chats = {one.session_id: one for one in heard.values() if one.role == "chat"}
+        for one in chats.values():
+            if one.session_id not in places:
+                shards = all_shards(self.project.agent(one.agent_id)).get(one.session_id, ())
+                places.update({one.session_id: (self.project.agent(one.agent_id), shards)} if shards else {})
+        known = {s for s in places if s in told or s in chats or (places[s][0].id == agent_id and s not in own)}
+        wanted = sorted(known | told.keys() | chats.keys(), key=moment_of, reverse=True)
+        lines = [
+            self._session(session_id, told.get(session_id), places.get(session_id), chats.get(session_id))
+            for session_id in wanted[:_MOST_SESSIONS]
+        ]
+        metered = [places[s] for s in (*own, *(line.session_id for line in lines)) if s in places and places[s][1]]
+        # The first view is what is painted first, so nothing is counted for it.
+        self.unread = not self._meters.walk(metered, _WALK_S if not self._is_first else -1.0)
+        self._is_first = False
+        return lines, max(0, len(wanted) - _MOST_SESSIONS)
+
+    def _session(
+        self,
+        session_id: str,
+        told: SessionLine | None,
+        place: tuple[AgentPaths, tuple[Shard, ...]] | None,
+        chat: Address | None,
+    ) -> SessionLine:
+        agent_id = place[0].id if place else chat.agent_id if chat else ""
+        line = told
+        if line is None:
+            head = self._head(*place) if place else None
+            role = "chat" if chat else (head.source if head else "")
+            title = head.title if head else ""
+            line = SessionLine(session_id, title, "", "", None, role, head.first_ts if head else "")
+        live = line.live or chat is not None
+        beat = _written(place[1]) if live and place else None
+        return replace(line, agent_id=agent_id, live=live, listens=chat is not None, beat_ms=beat)
+
+    def _head(self, agent: AgentPaths, shards: tuple[Shard, ...]) -> SessionHead | None:
+        known = self._heads.get(shards[0].session_id)
+        if known is not None and known.is_complete:
+            return known
+        head = read_head(agent, shards)
+        if head is not None:
+            self._heads[head.session_id] = head
+        return head
+
+    def _used(self, line: SessionLine) -> SessionLine:
+        used = self._meters.of(line.session_id)
+        return line if used is None else replace(line, used=used)
+
+    def _turns(self, lines: tuple[RunLine, ...]) -> tuple[RunLine, ...]:
+        found = ((line, self._meters.of(line.session_id)) for line in lines)
+        return tuple(line if used is None else replace(line, turns=used.turns) for line, used in found)
 
 
-def names_of(view: RunView) -> dict[str, str]:
-    """Return what each Session of a run is, in words: `evaluator of CASE-001-... run 1`."""
-    cells = {cell.cell: f"{cell.case_id} run {cell.run}" for cell in view.cells}
-    return {
-        session.session_id: f"{session.role} of {cells.get(session.cell or '', session.cell)}"
-        if session.cell
-        else session.role
-        for session in view.sessions
-    }
-
-
-def step_of(view: RunView) -> str:
-    """Return how far a run is: pilot i of N, round r of N."""
-    spec = view.spec
-    if view.kind == "optimize" or view.rounds:
-        goal = spec if view.kind == "optimize" else (spec.get("then_optimize") or {})
-        return f"round {len(view.rounds)}/{goal.get('rounds', '?')}"
-    if view.kind == "build":
-        under_way = max((cell.index for cell in view.cells if cell.stage == "pilot"), default=0)
-        return f"pilot {max(under_way, len(view.pilots))}/{spec.get('pilots', '?')}"
-    done = sum(cell.state == "scored" for cell in view.cells)
-    return f"{done}/{len(view.cells)} cells" if view.cells else ""
-
-
-def is_operator(agent_id: str) -> bool:
-    """Tell whether an agent is the one that runs the loop itself."""
-    return agent_id == OPERATOR_AGENT
+def _written(shards: tuple[Shard, ...]) -> int | None:
+    try:
+        return max(os.stat(shard.path).st_mtime_ns for shard in shards) // 1_000_000  # noqa: PTH116 (shards are many)
+    except (OSError, ValueError):
+        return None

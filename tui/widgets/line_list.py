@@ -30,10 +30,10 @@ class Row:
 
 
 def is_wanted(text: str, wanted: str) -> bool:
-    """Tell whether a filter lets `text` through: it holds `wanted` in any case, or, after a `!`, does not."""
-    negated = wanted.startswith("!")
-    wanted = wanted.removeprefix("!").casefold()
-    return not wanted or (wanted in text.casefold()) != negated
+    """Tell whether a filter lets `text` through: it holds each word of `wanted` in any case, those after a `!` not."""
+    text = text.casefold()
+    words = wanted.casefold().split()
+    return all((word.removeprefix("!") in text) != word.startswith("!") for word in words if word != "!")
 
 
 class LineList(ScrollView, can_focus=True, inherit_bindings=False):

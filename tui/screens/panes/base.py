@@ -20,10 +20,10 @@ from tui.widgets.spans import Line, Span
 
 
 class TraceWanted(Message):
-    """The operator wants to see a Session's trace; `about` says what it is of."""
+    """The operator wants to see a Session's trace; `about` says what it is of, `at_end` whether its end is wanted."""
 
-    def __init__(self, session_id: str, about: str) -> None:
-        self.session_id, self.about = session_id, about
+    def __init__(self, session_id: str, about: str, *, at_end: bool = False) -> None:
+        self.session_id, self.about, self.at_end = session_id, about, at_end
         super().__init__()
 
 
@@ -35,6 +35,8 @@ class Pane(Vertical):
     """
 
     pane_id = ""
+    early = False
+    """Whether it can draw the first facts of a console that opens; other panes wait until everything is read."""
 
     def __init__(self) -> None:
         super().__init__(id=self.pane_id, classes="pane")
@@ -64,7 +66,10 @@ class Pane(Vertical):
         """Draw, where there is something to draw on: not before the parts are there, not while the app leaves."""
         if own_screen(self).stands:
             self._late = False
-            self.draw()
+            if self.view.reading and not self.early:
+                self.title("reading...")
+            else:
+                self.draw()
 
     def draw(self) -> None:
         """Show `view`."""
@@ -85,6 +90,10 @@ class Pane(Vertical):
     def reading(self) -> str:
         """Return the text that a pager shows: what is selected, to read at length; "" where there is none."""
         return ""
+
+    def go_back(self) -> bool:
+        """Leave what was opened inside the pane, one step at a time (Esc); tell whether there was anything to leave."""
+        return False
 
     def first_focus(self) -> Widget | None:
         """Return the widget that gets the focus when the pane is entered; None while the app leaves."""

@@ -1,33 +1,71 @@
-"""Pane 6: what waits for a person. A freeze is one page: pilots, Cases, findings, and each Case's two texts."""
+"""Pane 6: what waits for a person: a list, and each item as one page; below, what was decided, by whom and when."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
 
 from tui.actions import bindings
 from tui.screens.base import own_screen
-from tui.screens.panes.base import Pane, local, points
-from tui.stores.inbox import CaseRow, DecidedLine, Finding, FreezeView, PilotRow
+from tui.screens.panes.base import Pane, local
+from tui.screens.panes.inbox_freeze import freeze_rows
+from tui.stores.freeze_page import CaseRow, FreezeView
+from tui.stores.inbox import Call, Item, Question
 from tui.widgets.bars import Rule
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.spans import Line, fit, plain, reflow, short, wrap
+from tui.widgets.spans import Line, joined, plain, reflow, short, two_sided
 from tui.widgets.wrapped_text import WrappedText
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind of item is spoken of: its name, what `a` and `x` do to it ("" where they do nothing)."""
+
+    name: str
+    approve: str
+    reject: str
+
+
+KINDS: dict[str, Kind] = {
+    "freeze": Kind("freeze", "approves it", "rejects it with a reason, which goes back to the Builder"),
+    "question": Kind("question", "", "leaves it unanswered, with a reason"),
+    "tool_call": Kind("tool call", "allows this call", "denies it with a reason, which the model reads"),
+}
+"""What the inbox can show. A new kind is a line here, its page in `tui.stores.inbox`, and its words in the deeds."""
+
+_VERDICTS = {"approve": ("approved", "good"), "reject": ("rejected", "bad"), "answer": ("answered", "good")}
+
+
+class AnswerWanted(Message):
+    """The operator chose an answer to a question; "" where they want to type one."""
+
+    def __init__(self, item_id: str, text: str) -> None:
+        self.item_id, self.text = item_id, text
+        super().__init__()
+
+
 class InboxPane(Pane):
-    """One question at a time, the oldest first; the Case under the cursor shows its statement beside its rubric."""
+    """The list of what waits, or one item's page.
+
+    Invariant: `_open` is the id of the item whose page is in sight, "" for the list, None where nobody chose yet:
+    then the page of the only thing that waits is shown, else the list.
+    """
 
     pane_id = "inbox"
     BINDINGS = bindings("inbox")
 
     def __init__(self) -> None:
         super().__init__()
-        self._at = ""
+        self._open: str | None = None
+        self._was_open = False
 
     def parts(self) -> ComposeResult:
+        yield RowList(height=2, id="inbox-items")
         yield RowList(id="inbox-list")
         with Horizontal(id="inbox-texts"):
             with Vertical(classes="text"):
@@ -36,32 +74,107 @@ class InboxPane(Pane):
             with Vertical(classes="text"):
                 yield Rule(id="inbox-rubric-rule")
                 yield WrappedText(id="inbox-rubric")
+        yield WrappedText(id="inbox-page")
+        yield RowList(id="inbox-options")
+
+    # What is in sight
 
     @property
-    def freeze(self) -> FreezeView | None:
-        """Return the question in sight."""
-        pending = self.view.inbox.pending
-        return next((freeze for freeze in pending if freeze.id == self._at), pending[0] if pending else None)
+    def page(self) -> Item | None:
+        """Return the item whose page is in sight, None while the list is."""
+        inbox = self.view.inbox
+        if self._open is None:
+            return inbox.pending[0] if len(inbox.pending) == 1 else None
+        return inbox.item(self._open) if self._open else None
+
+    @property
+    def item(self) -> Item | None:
+        """Return what waits and is in sight or selected: what a decision is about."""
+        page = self.page
+        if page is None and self.is_mounted:
+            page = self.view.inbox.item(self.query_one("#inbox-items", RowList).key)
+        return page if page is not None and page.decided is None else None
 
     def draw(self) -> None:
-        pending, freeze = self.view.inbox.pending, self.freeze
-        if freeze is None:
-            self.title("nothing waits for you")
-        else:
-            place = f"{pending.index(freeze) + 1}/{len(pending)} "
-            self.title(f"freeze {freeze.benchmark_id} for {freeze.agent_id}?", ((place, "dim"),))
-        self.query_one("#inbox-texts").display = freeze is not None
-        self.query_one("#inbox-list", RowList).show(self._rows)
-        self._texts()
-
-    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
-        event.stop()
-        if own_screen(self).stands:
+        page = self.page
+        if page is not None and page.decided is not None and self._was_open:
+            self._open, page = None, self.page  # it was decided while it was in sight: on to what still waits
+            page = self.page
+        self._was_open = page is not None and page.decided is None
+        freeze = page.page if page is not None and isinstance(page.page, FreezeView) else None
+        question = page.page if page is not None and isinstance(page.page, Question) else None
+        self.query_one("#inbox-items").display = page is None
+        self.query_one("#inbox-list").display = self.query_one("#inbox-texts").display = freeze is not None
+        self.query_one("#inbox-page").display = page is not None and freeze is None
+        self.query_one("#inbox-options").display = bool(question and question.options and page and not page.decided)
+        self._head(page)
+        if page is None:
+            self.query_one("#inbox-items", RowList).show(self._items)
+        elif freeze is not None:
+            self.query_one("#inbox-list", RowList).show(lambda width: freeze_rows(freeze, came_of(page), width))
             self._texts()
+        else:
+            self.query_one("#inbox-page", WrappedText).show(page_lines(page), page.id)
+            options = self.query_one("#inbox-options", RowList)
+            options.show(lambda width: option_rows(page, width))
+            options.styles.height = max(1, len(question.options)) if question else 0
+        self._keep_focus()
 
-    def on_line_list_opened(self, event: LineList.Opened) -> None:
-        event.stop()
-        self.query_one("#inbox-statement", WrappedText).focus()
+    def _keep_focus(self) -> None:
+        """Let the focus go on to what took the place of the list or text that had it."""
+        first, focused = self.first_focus(), self.screen.focused
+        if first is not None and focused is not None and focused in self.query("*") and not _in_sight(focused):
+            first.focus()
+
+    def _head(self, page: Item | None) -> None:
+        pending = self.view.inbox.pending
+        if page is None:
+            self.title(
+                f"{len(pending)} wait for you"
+                if len(pending) > 1
+                else "1 waits for you"
+                if pending
+                else "nothing waits for you"
+            )
+            return
+        kind = KINDS.get(page.kind)
+        name = kind.name if kind else page.kind
+        place = f"{pending.index(page) + 1} of {len(pending)} " if page in pending else "decided "
+        about = (
+            f"freeze {page.benchmark_id} for {page.agent_id}?" if page.kind == "freeze" else f"{name} of {who(page)}"
+        )
+        self.title(about, ((place, "dim"),))
+
+    def first_focus(self) -> LineList | WrappedText | None:
+        page = self.page
+        if not self.is_mounted:
+            return None
+        if page is None:
+            return self.query_one("#inbox-items", RowList)
+        if isinstance(page.page, FreezeView):
+            return self.query_one("#inbox-list", RowList)
+        options = self.query_one("#inbox-options", RowList)
+        return options if options.display else self.query_one("#inbox-page", WrappedText)
+
+    # Keys
+
+    def do(self, action_id: str) -> bool:
+        if action_id == "say" and (item := self.item) is not None and item.kind == "question":
+            self.post_message(AnswerWanted(item.id, ""))
+            return True
+        return super().do(action_id)
+
+    def go_back(self) -> bool:
+        if self.page is None or not self._is_home():
+            return False
+        at = self.page.id
+        self._go("")
+        self.query_one("#inbox-items", RowList).go_to(at)
+        return True
+
+    def _is_home(self) -> bool:
+        """Tell whether the focus is where a page begins: from a text beside it, Esc goes there first."""
+        return self.screen.focused is self.first_focus()
 
     def do_freeze_older(self) -> None:
         self._flip(-1)
@@ -69,127 +182,174 @@ class InboxPane(Pane):
     def do_freeze_newer(self) -> None:
         self._flip(1)
 
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        page = self.page
+        if page is None:
+            key = self.query_one("#inbox-items", RowList).key
+            return (key, "the id") if key else None
+        if not whole or isinstance(page.page, FreezeView):
+            return page.id, "the id"
+        return self.reading(), "the page"
+
+    def reading(self) -> str:
+        page = self.page
+        if page is None:
+            return ""
+        if isinstance(page.page, FreezeView):
+            case = self._case()
+            return f"{case.statement}\n\n{case.rubric}" if case else ""
+        return "\n".join("".join(text for text, _ in line) for line in page_lines(page))
+
     def _flip(self, step: int) -> None:
-        pending, freeze = self.view.inbox.pending, self.freeze
-        if freeze is not None:
-            self._at = pending[max(0, min(len(pending) - 1, pending.index(freeze) + step))].id
-            self.draw()
+        page, pending = self.page, self.view.inbox.pending
+        together = pending if page is None or page in pending else self.view.inbox.decided
+        if not together:
+            return
+        at = together.index(page) + step if page in together else 0
+        self._go(together[max(0, min(len(together) - 1, at))].id)
+
+    def _go(self, item_id: str) -> None:
+        self._open, self._was_open = item_id, False
+        self.draw()
+        if (first := self.first_focus()) is not None:
+            first.focus()
+
+    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
+        event.stop()
+        if own_screen(self).stands and event.rows.id == "inbox-list":
+            self._texts()
+
+    def on_line_list_opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        page = self.page
+        if event.rows.id == "inbox-items":
+            self._go(event.key)
+        elif event.rows.id == "inbox-options" and page is not None and isinstance(page.page, Question):
+            self.post_message(AnswerWanted(page.id, page.page.options[int(event.key)]))
+        else:
+            self.query_one("#inbox-statement", WrappedText).focus()
+
+    # Drawing
 
     def _case(self) -> CaseRow | None:
-        freeze, key = self.freeze, self.query_one("#inbox-list", RowList).key
-        if freeze is None:
+        page, key = self.page, self.query_one("#inbox-list", RowList).key
+        freeze = page.page if page is not None else None
+        if not isinstance(freeze, FreezeView):
             return None
         return next((case for case in freeze.cases if f"case:{case.case_id}" == key), None)
 
     def _texts(self) -> None:
         case = self._case()
-        statement, rubric = (
-            self.query_one("#inbox-statement", WrappedText),
-            self.query_one("#inbox-rubric", WrappedText),
-        )
         if case is None:
             return
         self.query_one("#inbox-statement-rule", Rule).show((("Statement: what the agent sees", "strong"),))
         self.query_one("#inbox-rubric-rule", Rule).show((("Rubric: what only the Evaluator sees", "strong"),))
-        statement.show(plain(reflow(case.statement)), ("statement", case.case_id))
-        rubric.show(plain(reflow(case.rubric)), ("rubric", case.case_id))
+        self.query_one("#inbox-statement", WrappedText).show(plain(reflow(case.statement)), ("statement", case.case_id))
+        self.query_one("#inbox-rubric", WrappedText).show(plain(reflow(case.rubric)), ("rubric", case.case_id))
 
-    def _rows(self, width: int) -> Sequence[Row]:
-        freeze = self.freeze
-        rows = [_text(f"damaged:{text}", ((text, "bad"),)) for text in self.view.inbox.damaged]
-        if freeze is None:
-            rows.append(_text("none", (("When a Builder asks to freeze a benchmark, you decide here.", "dim"),)))
-            if self.view.inbox.decided:
-                rows += [_text("gap", ()), _text("decided", (("Decided lately", "title"),))]
-                rows += [_decided(line, width) for line in self.view.inbox.decided]
-            return rows
-        return [*rows, *_freeze_rows(freeze, width)]
+    def _items(self, width: int) -> Sequence[Row]:
+        inbox = self.view.inbox
+        rows = [_note(f"damaged:{text}", ("Not readable:", "bad"), (text, "bad")) for text in inbox.damaged]
+        rows += [_item_row(item, width) for item in inbox.pending]
+        if not inbox.pending:
+            rows.append(
+                _note(
+                    "none",
+                    ("Freezes, questions of a Builder or Optimizer, and tool calls to allow are decided here.", "dim"),
+                    ("Start a run that asks: S. Its question then stands here, and 6 opens it.", "dim"),
+                )
+            )
+        if inbox.decided:
+            rows.append(_note("decided", ("", "plain"), ("Decided lately", "title")))
+            rows += [_decided_row(item, width) for item in inbox.decided]
+        return rows
 
 
-def _text(key: str, line: Line) -> Row:
-    return Row(key, (line,), selectable=False)
+def _in_sight(widget: Widget) -> bool:
+    return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
 
 
-def _freeze_rows(freeze: FreezeView, width: int) -> list[Row]:
-    rows = [
-        _text(f"reason:{number}", line)
-        for number, line in enumerate(
-            wrap((("The Builder asks: ", "dim"), (freeze.reason or freeze.title, "plain")), width)[:3]
-        )
+def who(item: Item) -> str:
+    """Return who asks: `Builder of data_helper`."""
+    role = item.role.capitalize() if item.role else "Builder" if item.kind == "freeze" else "a Session"
+    return f"{role} of {item.agent_id}" if item.agent_id else role
+
+
+def came_of(item: Item) -> Line:
+    """Return what was decided, by whom, when and why; () where it waits."""
+    if item.decided is None:
+        return ()
+    word, tone = _VERDICTS.get(item.decided.verdict, (item.decided.verdict, "warn"))
+    because = item.decided.text or item.decided.reason
+    return (
+        (f"{word} ", tone),
+        (f"by {item.decided.by}, {local(item.decided.time)}", "strong"),
+        (f": {because}" if because else "", "plain"),
+    )
+
+
+def page_lines(item: Item) -> list[Line]:
+    """Return the page of a question or a tool call, line by line."""
+    lines: list[Line] = [came_of(item), ()] if item.decided else []
+    asked = f"asked {local(item.since)}" + (f" by {item.run_id}" if item.run_id else "")
+    lines += [((asked, "dim"),), ((f"session {item.session_id}" if item.session_id else "", "dim"),), ()]
+    kind = KINDS.get(item.kind)
+    if isinstance(item.page, Question):
+        lines += [((text, "plain"),) for text in item.page.text.split("\n")]
+        lines.append(())
+        if not item.decided:
+            lines.append((("i answers in your own words; x leaves it unanswered.", "accent"),))
+            if item.page.options:
+                lines.append((("Enter sends the selected answer:", "accent"),))
+        else:
+            lines += [((f"{number}  {text}", "dim"),) for number, text in enumerate(item.page.options, 1)]
+    elif isinstance(item.page, Call):
+        reads = {"r": "reads only", "rw": "may change things"}.get(item.page.permission, item.page.permission)
+        lines.append(((f"{item.page.tool}", "call"), (f"  {reads}", "dim")))
+        if item.page.workspace:
+            lines.append((("in ", "dim"), (item.page.workspace, "plain")))
+        lines.append(())
+        lines += [((text, "plain"),) for text in item.page.arguments.replace("\\n", "\n    ").split("\n")]
+        if not item.decided and kind is not None:
+            lines += [(), ((f"a {kind.approve}; x {kind.reject}.", "accent"),)]
+    else:
+        lines += [((item.title, "plain"),), (), (("This kind of question is not known here.", "warn"),)]
+    return lines
+
+
+def option_rows(item: Item, width: int) -> list[Row]:
+    """Return the answers that a question proposes."""
+    options = item.page.options if isinstance(item.page, Question) else ()
+    return [
+        Row(str(number), (((f"{number + 1}  ", "strong"), (short(text, max(1, width - 3)), "plain")),), find=text)
+        for number, text in enumerate(options)
     ]
-    asked = (
-        f"asked {local(freeze.created)} by {freeze.run_id}; {freeze.files} files, config {_hash(freeze.config_sha256)}"
+
+
+def _note(key: str, first: tuple[str, str], second: tuple[str, str]) -> Row:
+    return Row(key, ((first,), (second,)), selectable=False)
+
+
+def _item_row(item: Item, width: int) -> Row:
+    kind = KINDS.get(item.kind)
+    head = joined(((kind.name if kind else item.kind, "mark"), (who(item), "strong")))
+    first = two_sided(head, ((f"since {local(item.since)}", "dim"),), width)
+    second: Line = (("  ", "plain"), (short(item.what, max(1, width - 2)), "plain"))
+    return Row(item.id, (first, second), find=f"kind:{item.kind} agent:{item.agent_id} {item.what} {item.run_id}")
+
+
+def _decided_row(item: Item, width: int) -> Row:
+    assert item.decided is not None
+    word, tone = _VERDICTS.get(item.decided.verdict, (item.decided.verdict, "warn"))
+    kind = KINDS.get(item.kind)
+    name = kind.name if kind else item.kind
+    head: Line = (
+        (f"{word:<9} ", tone),
+        (f"{name} ", "plain"),
+        (item.benchmark_id if item.kind == "freeze" else item.what, "plain"),
     )
-    rows.append(_text("asked", ((asked, "dim"),)))
-    wanted = (
-        ""
-        if freeze.wanted is None
-        else f" (at most {freeze.wanted:g} is wanted; predicted and observed: the Cases it changed)"
-    )
-    rows += [_text("pilots", (("Pilots", "title"), (wanted, "dim")))]
-    rows += [_pilot_row(pilot, freeze.wanted, width) for pilot in freeze.pilots]
-    name = _name_width(width)
-    heading = fit("score", 9, right=True) + fit("idle", 7, right=True) + f"  {'statement':<10} {'rubric':<10} standard"
-    rows.append(_text("cases", (("Cases", "title"), (" " * (name - 5) + heading, "dim"))))
-    rows += [_case_row(case, freeze, width) for case in freeze.cases]
-    count = len(freeze.findings)
-    rows.append(_text("findings", (("Findings", "title"), ("  none" if not count else f"  {count}", "dim"))))
-    for number, finding in enumerate(freeze.findings):
-        rows += [
-            _text(f"finding:{number}:{part}", line)
-            for part, line in enumerate(wrap(_finding(finding), max(20, width - 2), 4))
-        ]
-    return rows
-
-
-def _pilot_row(pilot: PilotRow, wanted: float | None, width: int) -> Row:
-    met = wanted is not None and pilot.score is not None and pilot.score <= wanted
-    tone = "good" if met else "plain"
-    observed = pilot.observed if pilot.observed is not None else pilot.score
-    line: Line = (
-        (f"  {pilot.i}  ", "strong"),
-        ("score ", "dim"),
-        (fit(points(pilot.score), 7), tone),
-        ("predicted ", "dim"),
-        (fit(points(pilot.predicted), 7), "plain"),
-        ("observed ", "dim"),
-        (fit(points(observed), 7), "plain"),
-        ("missed " if pilot.missed else "", "warn"),
-        ("" if pilot.valid else "void ", "bad"),
-        ("<- would be frozen " if pilot.chosen else "", "mark"),
-        (short(pilot.note, max(0, width - 72)) if width > 90 else "", "dim"),
-    )
-    return _text(f"pilot:{pilot.i}", line)
-
-
-def _name_width(width: int) -> int:
-    return max(12, min(52, width - 49))
-
-
-def _case_row(case: CaseRow, freeze: FreezeView, width: int) -> Row:
-    name = _name_width(width)
-    high = case.floor is not None and freeze.floor_limit is not None and case.floor > freeze.floor_limit
-    score = "held out" if case.held_out and case.score is None else points(case.score)
-    line: Line = (
-        (fit(f"{case.case_id}  {case.title}" if name > 40 else case.case_id, name), "plain"),
-        (fit(score, 9, right=True), "plain"),
-        (fit(points(case.floor), 7, right=True), "bad" if high else "dim"),
-        (f"  {_hash(case.statement_sha256):<10} {_hash(case.rubric_sha256):<10} {_hash(case.standard_sha256)}", "dim"),
-    )
-    return Row(f"case:{case.case_id}", (line,), find=f"{case.case_id} {case.title}")
-
-
-def _hash(sha256: str) -> str:
-    return sha256.removeprefix("sha256:")[:8]
-
-
-def _finding(finding: Finding) -> Line:
-    waived = f"  waived: {finding.waived}" if finding.waived else ""
-    where = f"{finding.case_id} " if finding.case_id else ""
-    return ((f"  {where}{finding.kind.replace('_', ' ')}: ", "warn"), (finding.text, "plain"), (waived, "dim"))
-
-
-def _decided(line: DecidedLine, width: int) -> Row:
-    tone = "good" if line.verdict == "approve" else "bad"
-    text = f"{local(line.time)}  {line.id}  {line.by}  {line.reason}"
-    return _text(f"decided:{line.id}", ((f"{line.verdict:<8}", tone), (short(text, width - 8), "plain")))
+    first = two_sided(head, ((local(item.decided.time), "dim"),), width)
+    because = item.decided.text or item.decided.reason
+    second = f"  by {item.decided.by}" + (f": {because}" if because else "")
+    find = f"kind:{item.kind} agent:{item.agent_id} {word} {item.decided.by} {item.what} {because}"
+    return Row(item.id, (first, ((short(second, width), "dim"),)), find=find)

@@ -1,118 +1,164 @@
-"""Pane 1: the runs that live or lived, and the Sessions of the agent in sight."""
+"""Pane 1: the runs that live or lived, and every other Session of the agent in sight."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
+from textual.message import Message
 
 from tui.actions import bindings
-from tui.palette import MARKS, STATES, score_tone
-from tui.screens.panes.base import Pane, TraceWanted, elapsed, local, money, points
+from tui.screens.deeds import Listener
+from tui.screens.panes.base import Pane, TraceWanted
+from tui.screens.panes.session_rows import WIDE, heading, note, run_row, session_row
 from tui.stores.sessions import RunLine, SessionLine
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.spans import Line, middle, short, two_sided, width_of
+
+ORDERS = ("newest", "role", "state", "cost")
+_LATE = "Read-only eyes: a Target and an Evaluator work on their task alone."
+
+
+class RunStarted(Message):
+    """A run was started from here; the console goes to it as soon as it is seen."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__()
+
+
+class SessionList(RowList):
+    """One line a row where there is room for columns, else two."""
+
+    def on_resize(self) -> None:
+        height = 1 if self.inner_width >= WIDE else 2
+        if height != self.row_height:
+            self.row_height = height
+            self.refresh()
 
 
 class SessionsPane(Pane):
-    """Two lines a run, two a Session; Enter opens the trace."""
+    """Runs above, other Sessions below; Enter opens a trace, a live one at its end.
+
+    Invariant: `_awaited` is the id of a run that was started here and not seen yet, "" where none is.
+    """
 
     pane_id = "sessions"
+    early = True
     BINDINGS = bindings("sessions")
 
     def __init__(self) -> None:
         super().__init__()
-        self._newest = ""
+        self._newest = self._awaited = ""
+        self._order = ORDERS[0]
 
     def parts(self) -> ComposeResult:
-        yield RowList(height=2, id="sessions-list")
+        yield SessionList(height=2, id="sessions-list")
 
     def draw(self) -> None:
         view = self.view.sessions
         live = len(view.live)
         context = f"{live} live of {len(view.runs)} runs" if view.runs else "no run yet"
-        self.title(context)
+        self.title(context, ((f"by {self._order} ", "dim"),) if self._order != ORDERS[0] else ())
         rows = self.query_one("#sessions-list", RowList)
         rows.show(self._rows)
+        if self._awaited and any(run.run_id == self._awaited for run in view.runs):
+            rows.go_to(f"run:{self._awaited}")
+            self._awaited = ""
         newest = view.live[0].run_id if view.live else ""
         if newest != self._newest:
             self._newest = newest
             if not rows.has_focus:  # nobody is choosing here: what began is what there is to see
                 rows.go_to(f"run:{newest}")
 
-    def selected(self) -> RunLine | None:
-        """Return the run under the cursor, else the live one, else the newest."""
+    # What is selected
+
+    @property
+    def _key(self) -> tuple[str, str]:
         key = self.query_one("#sessions-list", RowList).key if self.is_mounted else ""
+        kind, _, ident = key.partition(":")
+        return kind, ident
+
+    def selected(self) -> RunLine | None:
+        """Return the run under the cursor, or that of the Session there; else the live one, else the newest."""
+        kind, ident = self._key
         runs = self.view.sessions.runs
-        chosen = next((run for run in runs if f"run:{run.run_id}" == key), None)
+        if kind == "session":
+            session = self._session(ident)
+            ident = session.run_id if session else ""
+        chosen = next((run for run in runs if run.run_id == ident), None)
         return chosen or next((run for run in runs if run.is_live), None) or (runs[0] if runs else None)
+
+    def listener(self) -> Listener | None:
+        """Return the live Session that a word goes to: the selected one, else the first that listens."""
+        kind, ident = self._key
+        session = self._session(ident) if kind == "session" else None
+        if session is not None and (session.live or session.listens):
+            return Listener(session.session_id, session.role or "Session", session.listens, _LATE)
+        runs = self.view.sessions.live
+        chosen = next((run for run in runs if kind == "run" and run.run_id == ident), None)
+        run = chosen or next((run for run in runs if run.listens), None) or next(iter(runs), None)
+        if run is not None:
+            why = "Another program runs it." if run.observed else "It takes words once its Session has begun."
+            return Listener(run.session_id, f"{run.role} of {run.agent_id}", run.listens, why)
+        chat = next((one for one in self.view.sessions.sessions if one.listens), None)
+        return Listener(chat.session_id, f"chat with {chat.agent_id}", listens=True) if chat else None
+
+    def _session(self, session_id: str) -> SessionLine | None:
+        return next((one for one in self.view.sessions.sessions if one.session_id == session_id), None)
+
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        kind, ident = self._key
+        if not whole or not ident:
+            return (ident, f"the {kind}'s id") if ident else None
+        rows = self.query_one("#sessions-list", RowList)
+        lines = rows.row_lines(rows.cursor, rows.inner_width)
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in lines), "the row"
+
+    # Keys
+
+    def on_run_started(self, event: RunStarted) -> None:
+        event.stop()
+        self._awaited = event.run_id
+
+    def do_sessions_sort(self) -> None:
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self.draw()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
         kind, _, ident = event.key.partition(":")
-        if kind == "session":
-            session = next((s for s in self.view.sessions.sessions if s.session_id == ident), None)
-            if session is not None:
-                self.post_message(
-                    TraceWanted(ident, f"Target of {session.case_id}" if session.case_id else session.title)
-                )
-        elif kind == "run":
-            run = next((run for run in self.view.sessions.runs if run.run_id == ident), None)
-            if run is not None:
-                self.post_message(TraceWanted(run.session_id, f"{run.role} of {run.benchmark_id}"))
+        if kind == "session" and (session := self._session(ident)) is not None:
+            about = (
+                f"{session.role.capitalize() or 'Session'} of {session.case_id}" if session.case_id else session.title
+            )
+            self.post_message(TraceWanted(ident, about, at_end=session.live))
+        elif kind == "run" and (run := self.selected()) is not None:
+            self.post_message(TraceWanted(run.session_id, f"{run.role} of {run.benchmark_id}", at_end=run.is_live))
+
+    # Drawing
 
     def _rows(self, width: int) -> Sequence[Row]:
         view = self.view.sessions
-        rows = [_run_row(run, width) for run in view.runs]
+        rows = [heading(width)] if width >= WIDE and (view.runs or view.sessions) else []
+        rows += [run_row(run, width) for run in sorted(view.runs, key=self._place_of_run)]
         if not view.runs:
-            rows.append(_note("start", "No run yet.", "Start one: exuvia demo, or exuvia build"))
-        rows += [_note(f"damaged:{text}", "Not readable:", text, "bad") for text in view.damaged]
+            rows.append(note("start", "No run yet.", "S starts one; exuvia demo shows a whole loop", width))
+        rows += [note(f"damaged:{text}", "Not readable:", text, width, "bad") for text in view.damaged]
         if view.sessions:
             more = f", {view.more} older ones not shown" if view.more else ""
-            rows.append(_note("heading", "", f"Sessions of {view.agent_id}{more}", "title"))
-            rows += [_session_row(session, width) for session in view.sessions]
+            rows.append(note("heading", "", f"Sessions of {view.agent_id}{more}", width, "title"))
+            rows += [session_row(session, width) for session in sorted(view.sessions, key=self._place_of_session)]
         return rows
 
+    def _place_of_run(self, run: RunLine) -> tuple[object, ...]:
+        """Return what a run is sorted by; equal ones stay newest first."""
+        places: dict[str, tuple[object, ...]] = {
+            "role": (run.role,), "state": (run.state,), "cost": (-run.cost, -run.unknown)
+        }  # fmt: skip
+        return places.get(self._order, ())
 
-def _note(key: str, first: str, second: str, tone: str = "dim") -> Row:
-    return Row(key, (((first, tone),), ((second, tone),)), selectable=False)
-
-
-def _run_row(run: RunLine, width: int) -> Row:
-    tone = STATES.get(run.state, "plain")
-    state = "waits for you: 6" if run.state == "waiting" and width > 50 else run.state
-    head: Line = (
-        (f"{run.role:<9} ", "strong"),
-        (state, tone),
-        *(((f"  {run.phase}", "plain"),) if run.phase and run.is_live and width > 50 else ()),
-    )
-    time = elapsed(run.started_ms, None if run.is_live else run.updated_ms)
-    first = two_sided(head, ((f"{run.step}  ", "plain"), (time, "dim")), width)
-    if run.cases:
-        doing: Line = (("Case ", "dim"), (", ".join(run.cases), "plain"))
-    elif run.reason and not run.is_live:
-        doing = ((run.reason, "warn"),)
-    else:
-        doing = ((f"{run.agent_id} / {run.benchmark_id}", "dim"),)
-    second = two_sided((("  ", "plain"), *doing), ((money(run.cost, run.unknown), "dim"),), width)
-    find = f"{run.role} {run.state} {run.agent_id} {run.benchmark_id} {run.run_id} {' '.join(run.cases)}"
-    return Row(f"run:{run.run_id}", (first, second), find=find)
-
-
-def _session_row(session: SessionLine, width: int) -> Row:
-    about = session.case_id or session.title or "(no prompt yet)"
-    right: Line = ()
-    if session.case_id:
-        mark, tone = MARKS.get(session.state, ("?", "warn"))
-        right = (
-            ((session.state, tone),) if session.score is None else ((points(session.score), score_tone(session.score)),)
-        )
-        about = f"{mark} {about}"
-    room = max(8, width - sum(width_of(text) for text, _ in right) - 1)
-    first = two_sided(((short(about, room), "plain"),), right, width)
-    second = two_sided(
-        ((f"  {local(session.time)}  {middle(session.session_id, max(9, width - 27))}", "dim"),),
-        ((session.role or "session", "dim"),),
-        width,
-    )
-    return Row(f"session:{session.session_id}", (first, second), find=f"{about} {session.session_id} {session.role}")
+    def _place_of_session(self, session: SessionLine) -> tuple[object, ...]:
+        used = session.used
+        cost = (-used.usd, -used.unknown) if used else (0.0, 0)
+        places: dict[str, tuple[object, ...]] = {"role": (session.role,), "state": (session.state,), "cost": cost}
+        return places.get(self._order, (not session.live,))
