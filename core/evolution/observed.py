@@ -17,12 +17,10 @@ from core.evolution.gate import EvaluationRequest
 from core.evolution.observed_cells import Attempt, Group, Place, Stored, cells_of, group_attempts
 from core.evolution.observed_session import DESIGN, OPTIMIZATION, Seen
 from core.evolution.run_paths import Kind
-from core.evolution.run_view import CellView, RoundView, RunState, RunView, SessionView, SpentView
-from core.state.evaluation import Evaluation
+from core.evolution.run_view import OBSERVED, CellView, RoundView, RunState, RunView, SessionView, SpentView
+from core.state.evaluation import Evaluation, mean_score
 from core.traces.cost import Cost, Prices, usage_cost
 
-PREFIX = "observed-"
-"""What the id of an inferred run begins with; the rest is the id of the Session that leads it."""
 INFERRED = "inferred from traces"
 QUIET_S = 600.0
 """Seconds without a write after which an unfinished loop counts as quiet: the longest window that a tool of the
@@ -74,11 +72,6 @@ class Loop:
     def is_quiet(self, now: float) -> bool:
         """Whether none of its files was written in the last `QUIET_S`; `now` and file times are of one clock."""
         return all(now - seen.written > QUIET_S for seen in self.members)
-
-
-def is_observed(run_id: str) -> bool:
-    """Tell whether an id is that of an inferred run."""
-    return run_id.startswith(PREFIX)
 
 
 def views_of(loop: Loop, boards: Boards, agents: frozenset[str], prices: Prices, *, quiet: bool) -> list[RunView]:
@@ -148,7 +141,7 @@ def _view(
     times = [seen.digest.last_ts for seen in (*members, *([loop.root] if loop.root and not gone_on else []))]
     planned = {named.case_id for named in lead.named if (named.agent_id, named.benchmark_id) == pair and named.case_id}
     return RunView(
-        run_id=f"{PREFIX}{loop.id}" + (f"-{place + 1}" if place else ""),
+        run_id=f"{OBSERVED}{loop.id}" + (f"-{place + 1}" if place else ""),
         kind=kind,
         state=state,
         agent_id=pair[0],
@@ -167,9 +160,7 @@ def _view(
         sessions=_sessions(loop, roles, found, of),
         contract={"planned_cases": sorted(planned)} if planned and kind == "build" else {},
         pilots=_pilots(groups, stages) if kind == "build" else (),
-        frozen_pilot=next(
-            (s.index for g, s in zip(groups, stages, strict=True) if s.stage == "pilot" and g.stored), None
-        ),
+        frozen_pilot=_frozen(groups, stages),
         rounds=rounds,
         spent=SpentView(round(cost.known_usd, 6), cost.unknown_requests, tokens),
         reason=reason,
@@ -246,21 +237,28 @@ def _stage(group: Group, number: int, roles: Sequence[str], rounds: Sequence[Rou
     return Place("pilot", number) if roles[:1] == ("builder",) else Place("evaluation", number)
 
 
-def _pilots(groups: Sequence[Group], stages: Sequence[Place]) -> tuple[Mapping[str, object], ...]:
-    """Return the pilots whose every cell has ended, in the fields of a journal's; predictions are nowhere written."""
-    return tuple(
-        {
-            "i": place.index,
-            "score": group.score,
-            "predicted": None,
-            "observed": group.score,
-            "missed": False,
-            "frozen": group.stored,
-            "valid": group.complete,
-        }
-        for group, place in zip(groups, stages, strict=True)
-        if place.stage == "pilot" and group.complete
-    )
+def _frozen(groups: Sequence[Group], places: Sequence[Place]) -> int | None:
+    """Return the newest pilot that the scoreboard has whole."""
+    kept = [p.index for g, p in zip(groups, places, strict=True) if p.stage == "pilot" and g.kept]
+    return kept[-1] if kept else None
+
+
+def _pilots(groups: Sequence[Group], places: Sequence[Place]) -> tuple[Mapping[str, object], ...]:
+    """Return the pilots whose every cell has a score, in the fields of a journal's; predictions are nowhere written.
+
+    Cases that a pilot did not measure anew count with the score they had (no. 32).
+    """
+    frozen = _frozen(groups, places)
+    known: dict[str, float] = {}
+    rows: list[Mapping[str, object]] = []
+    for group, place in zip(groups, places, strict=True):
+        if place.stage != "pilot" or not group.complete:
+            continue
+        known |= group.case_scores
+        score = mean_score(known.values())
+        told = {"i": place.index, "score": score, "predicted": None, "observed": score, "missed": False}
+        rows.append({**told, "frozen": place.index == frozen, "valid": True})
+    return tuple(rows)
 
 
 def _phase(

@@ -83,19 +83,28 @@ class Group:
         return any(attempt.stored is not None for attempt in self.best.values())
 
     @property
+    def kept(self) -> bool:
+        """Whether a scoreboard has all of it."""
+        return all(attempt.stored is not None for attempt in self.best.values())
+
+    @property
     def complete(self) -> bool:
         """Whether every cell that was dispatched has a score."""
         return all(attempt.is_scored for attempt in self.best.values())
 
     @property
-    def score(self) -> float | None:
-        """Mean of the Cases' means (EVOLUTION 2.2 no. 45), None where a cell has none."""
-        if not self.complete:
-            return None
+    def case_scores(self) -> Mapping[str, float]:
+        """The mean of each Case's scored runs."""
         cases: dict[str, list[float]] = {}
         for (case_id, _), attempt in self.best.items():
-            cases.setdefault(case_id, []).append(_score(attempt))
-        return mean_score([mean_score(scores) for scores in cases.values()])
+            if attempt.is_scored:
+                cases.setdefault(case_id, []).append(_score(attempt))
+        return {case_id: mean_score(scores) for case_id, scores in cases.items()}
+
+    @property
+    def score(self) -> float | None:
+        """Mean of the Cases' means (EVOLUTION 2.2 no. 45), None where a cell has none."""
+        return mean_score(self.case_scores.values()) if self.complete else None
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +148,7 @@ def cells_of(groups: Sequence[Group], places: Sequence[Place]) -> tuple[tuple[Ce
             own[key] = cell = _cell(counts, place, len(group.attempts[key]))
             of.update({attempt.evaluator.session_id: cell.cell for attempt in group.attempts[key]})
         if place.stage == "pilot":
-            is_over = number < len(groups) - 1 or group.stored
+            is_over = number < len(groups) - 1 or group.kept
             for key, cell in known.items() if is_over else ():
                 if key not in own and cell.score is not None and cell.version == group.version:
                     own[key] = replace(cell, state="reused", index=place.index, cell=_name(place, group.version, key))

@@ -11,6 +11,13 @@ from core.evolution.run_paths import Kind
 
 RunState = Literal["running", "waiting", "blocked", "failed", "finished", "dead", "stopped"]
 ENDED: frozenset[str] = frozenset({"blocked", "failed", "finished", "stopped"})
+OBSERVED = "observed-"
+"""What the id of a run without a journal begins with; the rest is the id of the Session that leads it."""
+
+
+def is_observed(run_id: str) -> bool:
+    """Tell whether an id is that of another program's run, inferred from traces (`core.evolution.observed`)."""
+    return run_id.startswith(OBSERVED)
 
 
 @dataclass(frozen=True, slots=True)

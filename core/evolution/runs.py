@@ -18,7 +18,7 @@ from pathlib import Path
 from core.agents.isolation import processes
 from core.evolution.events import EventName, Journal, read_journal
 from core.evolution.orphans import clean_orphans
-from core.evolution.run_view import ENDED, RunView, fold_view
+from core.evolution.run_view import ENDED, RunView, fold_view, is_observed
 from core.evolution.specs import (
     BuildSpec,
     EvaluateSpec,
@@ -213,6 +213,11 @@ def _pid_file(run: RunPaths) -> Path:
 
 def _existing(project: ProjectPaths, run_id: str) -> RunPaths:
     run = run_paths(project, run_id)
+    if is_observed(run_id):
+        raise UsageError(
+            f"{run_id} is a run of another program, inferred from its traces: there is no process of ours in it.",
+            hint="Stop it, go on with it or speak to it in the program that runs it.",
+        )
     if not run.spec.is_file():
         raise NotFoundError(f"There is no run {run_id!r} in project {project.id}.", hint="List them: exuvia runs list")
     return run
