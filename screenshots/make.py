@@ -31,7 +31,7 @@ WAITING: dict[str, Sequence[str]] = {"inbox": ("6",)}
 ENDED: dict[str, Sequence[str]] = {
     "sessions": ("1",),
     "matrix": ("2", "left_square_bracket"),
-    "trace": ("2", "left_square_bracket", "enter", "down", "down", "down", "down"),
+    "trace": ("2", "left_square_bracket", "t", "down", "down", "down", "down"),
     "scores": ("4",),
     "versions": ("5",),
     "help": ("question_mark",),

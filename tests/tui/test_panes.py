@@ -45,9 +45,9 @@ async def test_every_pane_shows_what_there_is(project: ProjectPaths, size: tuple
             assert all(len(line) <= size[0] for line in text.split("\n"))
 
 
-async def test_enter_opens_the_trace_behind_a_cell(project: ProjectPaths) -> None:
+async def test_t_opens_the_trace_behind_a_cell(project: ProjectPaths) -> None:
     async with console(project) as (app, pilot):
-        await pilot.press("2", "enter")
+        await pilot.press("2", "t")
         text = await until(app, pilot, lambda text: "3 Trace" in text and "Error: no such file" in text)
         assert "Target of CASE-001-register" in text
         await pilot.press("f")
@@ -120,7 +120,7 @@ async def test_a_state_of_the_existing_system_opens_and_stays_as_it_is(tmp_path:
         await until(app, pilot, lambda text: "csv_helper" in text and "77.50" in text)
         await pilot.press("2")
         await until(app, pilot, lambda text: "CASE-001" in text and "85.00" in text)
-        await pilot.press("enter")
+        await pilot.press("t")
         await until(app, pilot, lambda text: "20 records" in text)
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
 

@@ -285,8 +285,7 @@ def _headline(view: RunView, stage: str, index: int, version: int) -> tuple[str,
         title = f"Round {index}, candidate v{version}"
         if entry is None or entry.decision is None:
             return title, "being measured"
-        against = "" if entry.reference_score is None else f" (reference {entry.reference_score:g})"
-        return title, f"{entry.decision}{against}"
+        return title, entry.decision
     if stage == "heldout":
         return f"Held-out Cases, v{version}", "never shown to the Optimizer"
     return f"Evaluation of v{version}", ""

@@ -1,33 +1,42 @@
-"""Pane 2: Cases x Runs of a pilot, a round or an evaluation, and what is known of the cell under the cursor."""
+"""Pane 2: Cases x Runs of a pilot, a round or an evaluation, and the cell under the cursor, opened by Enter."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual.app import ComposeResult
+from textual.widget import Widget
 
 from tui.actions import bindings
-from tui.palette import score_tone
+from tui.messages import ReadWanted, Said
 from tui.screens.base import own_screen
-from tui.screens.panes.base import Pane, TraceWanted, points, span_of
-from tui.stores.matrix import Cell, MatrixPage
+from tui.screens.panes import matrix_cell, matrix_words
+from tui.screens.panes.base import Pane, TraceWanted, points
+from tui.screens.panes.matrix_reading import CellRead, FileRead, grid_text, read_one, read_preview
+from tui.stores.cell import CellPage
+from tui.stores.kept_files import Preview
+from tui.stores.matrix_order import ORDERS, failures, ordered, wanted
+from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow
 from tui.widgets.bars import Bar, Rule
+from tui.widgets.facts import Facts
 from tui.widgets.grid import Grid
-from tui.widgets.spans import Line, joined, plain
+from tui.widgets.line_list import LineList, RowList
+from tui.widgets.prompt import Prompt
+from tui.widgets.spans import plain
 from tui.widgets.wrapped_text import WrappedText
 
-_STATES = {
-    "planned": "planned; not run yet",
-    "queued": "waits for its turn",
-    "running": "running now",
-    "scored": "scored",
-    "reused": "unchanged since an earlier pilot: its score counts on, nothing was run",
-    "failed": "failed: no score, which is not a zero",
-    "interrupted": "interrupted; it runs again when the run is resumed",
-    "repairing": "being repaired: it failed and runs again",
-}
+_EMPTY = (
+    "A matrix shows each Case of a benchmark against its Runs, as they are measured.",
+    "Let a Builder make a benchmark: exuvia build, or see the whole loop: exuvia demo",
+)
 
 
 class MatrixPane(Pane):
-    """Follows the newest page until the operator flips back; flipping to the newest follows again."""
+    """Follows the newest page until the operator flips back; flipping to the newest follows again.
+
+    Invariant: `opened` is the Case and Run whose cell is open, None while the grid is in sight; what was read of it
+    (`_page`, `_other`, `_preview`) belongs to that cell or is None.
+    """
 
     pane_id = "matrix"
     BINDINGS = bindings("matrix")
@@ -35,12 +44,29 @@ class MatrixPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._at: str | None = None  # None: the newest
+        self._order = ORDERS[0]
+        self._filter = ""
+        self.opened: tuple[str, int] | None = None
+        self._read: Cell | None = None  # what was read last, or is being read
+        self._page: CellPage | None = None
+        self._other: CellPage | None = None
+        self._beside = False
+        self._preview: Preview | None = None
 
     def parts(self) -> ComposeResult:
         yield Bar(id="matrix-head")
+        yield Bar(id="matrix-state")
+        yield Bar(id="matrix-pages")
+        yield Bar(id="matrix-alarm")
         yield Grid(id="matrix-grid")
-        yield Rule(id="matrix-rule")
-        yield WrappedText(id="matrix-detail")
+        yield WrappedText(id="matrix-empty")
+        yield Facts(id="matrix-facts")
+        yield Bar(id="cell-head")
+        yield RowList(id="cell-list")
+        yield Rule(id="cell-rule")
+        yield WrappedText(id="cell-text")
+
+    # What is in sight
 
     @property
     def page(self) -> MatrixPage | None:
@@ -50,55 +76,189 @@ class MatrixPane(Pane):
             return None
         return next((page for page in pages if page.key == self._at), pages[-1])
 
+    @property
+    def row(self) -> MatrixRow | None:
+        """Return the Case that is open, else the one under the cursor."""
+        if self.opened is None:
+            return self.query_one(Grid).row_at
+        rows = self.page.rows if self.page else ()
+        return next((row for row in rows if row.case_id == self.opened[0]), None)
+
+    @property
+    def cell(self) -> Cell | None:
+        """Return the cell that is open, else the one under the cursor."""
+        if self.opened is None:
+            return self.query_one(Grid).cell
+        row, run = self.row, self.opened[1]
+        return row.cells[run - 1] if row is not None and run <= len(row.cells) else None
+
     def draw(self) -> None:
         pages, page = self.view.matrix.pages, self.page
         self.title(self.view.matrix.benchmark_id, ((f"{pages.index(page) + 1}/{len(pages)} ", "dim"),) if page else ())
-        head = self.query_one("#matrix-head", Bar)
+        if self.opened is not None and self.cell is None:
+            self._close()
+        self._arrange()
         if page is None:
-            head.show(((" Nothing measured yet.", "dim"),))
-        else:
-            mean: Line = (("mean ", "dim"), (points(page.mean), score_tone(page.mean)))
-            if not page.complete:
-                mean = (*mean, (" so far", "dim"))
-            tone = "warn" if page.live else "bad" if page.note.startswith("rejected") else "plain"
-            head.show(((f" {page.title}", "strong"), ("  ", "plain"), (page.note, tone)), (*mean, (" ", "plain")))
-        self.query_one(Grid).show(page)
-        self._detail()
+            self.query_one("#matrix-head", Bar).show(((" Nothing measured yet.", "dim"),))
+            self.query_one("#matrix-empty", WrappedText).show(plain(_EMPTY, "dim"), "empty")
+            self.query_one(Grid).show(None)
+            return
+        rows = [row for row in ordered(page.rows, self._order) if wanted(self._filter)(row)]
+        self.query_one("#matrix-head", Bar).show(*matrix_words.head(page))
+        self.query_one("#matrix-state", Bar).show(*matrix_words.state(page, len(rows), self._order, self._filter))
+        strip = matrix_words.strip(pages, pages.index(page), self.size.width or 80)
+        self.query_one("#matrix-pages", Bar).show(strip)
+        self.query_one("#matrix-alarm", Bar).show(matrix_words.alarm(page) if page.alarm else ())
+        self.query_one(Grid).show(page, rows, self._order)
+        self._facts()
+        if self.opened is not None:
+            self._draw_cell()
 
-    def _detail(self) -> None:
-        text = self.query_one("#matrix-detail", WrappedText)
-        cell, page = self.query_one(Grid).cell, self.page
-        if page is None:
-            lines = plain(
-                [
-                    "A matrix shows each Case of a benchmark against its runs, as they are measured.",
-                    "Let a Builder make a benchmark: exuvia build, or see the whole loop: exuvia demo",
-                ],
-                "dim",
-            )
-            self.query_one("#matrix-rule", Rule).show(())
-            text.show(lines, "empty")
-            return
-        if cell is None:
-            return
-        row = next((row for row in page.rows if row.case_id == cell.case_id), None)
-        self.query_one("#matrix-rule", Rule).show(((f"{cell.case_id} run {cell.run}", "strong"),))
-        text.show(_cell_lines(cell, row.title if row else ""), (page.key, cell.case_id, cell.run))
+    def _arrange(self) -> None:
+        """Show the grid or the open cell, and only those lines that say something."""
+        page, opened = self.page, self.opened is not None
+        grid = page is not None and not opened
+        tall = self.size.height >= 24
+        for name, is_shown in {
+            "matrix-head": not opened,
+            "matrix-state": grid,
+            "matrix-pages": grid and tall and len(self.view.matrix.pages) > 1,
+            "matrix-alarm": grid and page is not None and bool(page.alarm),
+            "matrix-grid": grid,
+            "matrix-facts": grid,
+            "matrix-empty": page is None,
+            **dict.fromkeys(("cell-head", "cell-list", "cell-rule", "cell-text"), opened),
+        }.items():
+            widget = self.query_one(f"#{name}", Widget)
+            if widget.display != is_shown:
+                widget.display = is_shown
+
+    def on_resize(self) -> None:
+        if own_screen(self).stands and self.display:
+            self.call_after_refresh(self.redraw)
+
+    def _facts(self) -> None:
+        cell, row, page = self.query_one(Grid).cell, self.query_one(Grid).row_at, self.page
+        if page is None or row is None:
+            self.query_one(Facts).show(())
+        elif cell is None:
+            self.query_one(Facts).show(plain([f" {row.case_id}: no such Run on this page"], "dim"))
+        else:
+            self.query_one(Facts).show(matrix_words.facts(cell, row, page))
 
     def on_grid_moved(self) -> None:
         if own_screen(self).stands:
-            self._detail()
+            self._facts()
+
+    # The open cell
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        self._open(event.cell, event.cell.session_id, "Target")
+        self._open(event.cell)
 
-    def _open(self, cell: Cell, session_id: str, role: str) -> None:
-        page = self.page
-        about = f"{role} of {cell.case_id} run {cell.run}, {page.title if page else ''}"
-        if cell.score is not None:
-            about += f": {points(cell.score)}"
-        self.post_message(TraceWanted(session_id, about))
+    def _open(self, cell: Cell) -> None:
+        self.opened = (cell.case_id, cell.run)
+        self._page = self._other = self._preview = None
+        self._beside = False
+        self._read = None
+        self.draw()
+        self.query_one("#cell-list", RowList).go_to("verdict")
+        own_screen(self).restore_focus()
+
+    def _close(self) -> None:
+        if self.opened is not None:
+            case_id, run = self.opened
+            self.opened = self._page = self._other = self._preview = self._read = None
+            self.query_one("#cell-list", RowList).set_filter("")
+            self.query_one(Grid).go_to(case_id, run)
+
+    def _draw_cell(self) -> None:
+        cell, row, page = self.cell, self.row, self.page
+        if cell is None or row is None or page is None:
+            return
+        if cell != self._read:
+            self._read = cell
+            self._ask_for(cell)
+        title = "" if row.title == row.case_id else f"  {row.title}"
+        self.query_one("#cell-head", Bar).show(
+            ((f" {cell.case_id} run {cell.run}", "strong"), (title, "plain"), (f"  {page.title}", "dim")),
+            (("Esc back ", "dim"),),
+        )
+        other = self._other if self._beside else None
+        self.query_one("#cell-list", RowList).show(partial(matrix_cell.rows, cell, self._page, other))
+        self._text()
+
+    def _ask_for(self, cell: Cell, *, other: bool = False) -> None:
+        subject = self.view.subject
+        if subject is not None:
+            self.post_message(ReadWanted(read_one(subject, cell, other=other), self, f"reading {cell.case_id}"))
+
+    def on_cell_read(self, event: CellRead) -> None:
+        event.stop()
+        if event.other and event.cell.session_id == (self._read.before_session if self._read else ""):
+            self._other = event.page
+        elif not event.other and event.cell == self._read:
+            self._page = event.page
+        else:
+            return  # of a cell that is open no more
+        if own_screen(self).stands and self.opened is not None:
+            self._draw_cell()
+
+    def on_file_read(self, event: FileRead) -> None:
+        event.stop()
+        if own_screen(self).stands and self._page is not None and event.workspace == self._page.workspace:
+            self._preview = event.preview
+            self._text()
+
+    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
+        event.stop()
+        if own_screen(self).stands and self.opened is not None:
+            self._text()
+
+    def on_line_list_opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        if event.key in ("target", "evaluator"):
+            self._trace(event.key)
+        else:
+            self.query_one("#cell-text", WrappedText).focus()
+
+    def _text(self) -> None:
+        """Show what the row under the cursor says at length; a file is read when the cursor first stands on it."""
+        cell, row, key = self.cell, self.row, self.query_one("#cell-list", RowList).key
+        if cell is None or row is None:
+            return
+        kind, _, name = key.partition(":")
+        page = self._page
+        if kind == "file" and page is not None and (self._preview is None or self._preview.path != name):
+            kept = next((kept for kept in page.files if kept.path == name), None)
+            if kept is not None and kept.what not in ("removed", "link", "special"):
+                self.post_message(ReadWanted(read_preview(page.workspace, name), self, f"reading {name}"))
+        self.query_one("#cell-rule", Rule).show(((name or key, "strong"),))
+        lines = matrix_cell.text_of(key, cell, page, self.page, row.title, self._preview)
+        self.query_one("#cell-text", WrappedText).show(lines, (cell.case_id, cell.run, key))
+
+    # Actions
+
+    def go_back(self) -> bool:
+        """Leave the text of a row, the open cell, the filter: one at a time."""
+        text = self.query_one("#cell-text", WrappedText)
+        if self.opened is not None and text.has_focus:
+            self.query_one("#cell-list", RowList).focus()
+        elif self.opened is not None:
+            self._close()
+            self.draw()
+            self.query_one(Grid).focus()
+        elif self._filter:
+            self._filter = ""
+            self.draw()
+        else:
+            return False
+        return True
+
+    def first_focus(self) -> Widget | None:
+        if not self.query(Grid):
+            return None
+        return self.query_one("#cell-list" if self.opened is not None else "#matrix-grid", Widget)
 
     def do_page_older(self) -> None:
         self._flip(-1)
@@ -108,43 +268,152 @@ class MatrixPane(Pane):
 
     def _flip(self, step: int) -> None:
         pages, page = self.view.matrix.pages, self.page
-        if page is not None:
-            at = max(0, min(len(pages) - 1, pages.index(page) + step))
-            self._at = None if at == len(pages) - 1 else pages[at].key
-            self.draw()
+        if page is None:
+            return
+        at = max(0, min(len(pages) - 1, pages.index(page) + step))
+        if pages[at] is page:
+            self.post_message(Said(f"That is the {'oldest' if step < 0 else 'newest'} page."))
+            return
+        self._at = None if at == len(pages) - 1 else pages[at].key
+        self._page = self._other = self._preview = None
+        was = self.opened
+        self.draw()
+        if was is not None and self.opened is None:
+            self.post_message(Said(f"{was[0]} run {was[1]} is not on this page."))
+            self.query_one(Grid).focus()
+        elif self._beside:
+            self._set_beside()
 
     def do_nav_left(self) -> None:
-        grid = self.query_one(Grid)
-        grid.move(grid.row, grid.column - 1)
+        self._sideways(-1)
 
     def do_nav_right(self) -> None:
+        self._sideways(1)
+
+    def _sideways(self, step: int) -> None:
         grid = self.query_one(Grid)
-        grid.move(grid.row, grid.column + 1)
+        if self.opened is None:
+            grid.move(grid.row, grid.column + step)
+            return
+        row, run = self.row, self.opened[1] + step
+        if row is not None and 1 <= run <= len(row.cells) and (cell := row.cells[run - 1]) is not None:
+            self._open(cell)
+
+    def do_sort(self) -> None:
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self.draw()
+
+    def on_grid_filter_wanted(self, event: Grid.FilterWanted) -> None:
+        event.stop()
+
+        def told(text: str | None) -> None:
+            if text is not None:
+                self._filter = " ".join(text.split())
+                self.draw()
+            self.query_one(Grid).focus()
+
+        question = "Cases with (text, !text, <50, >80, state:failed):"
+        self.screen.query_one(Prompt).ask(question, told, self._filter)
+
+    def do_failure_next(self) -> None:
+        self._failure(1)
+
+    def do_failure_previous(self) -> None:
+        self._failure(-1)
+
+    def _failure(self, step: int) -> None:
+        """Go to the next failed cell in reading order, round the end; to the lowest where none failed."""
+        grid = self.query_one(Grid)
+        places = [(r, c) for r, row in enumerate(grid.rows) for c, cell in enumerate(row.cells) if cell is not None]
+        broken = [(r, c) for r, c in places if failures(grid.rows[r]) and _is_broken(grid.rows[r].cells[c])]
+        if not places or self.opened is not None:
+            return
+        if not broken:
+            scored = [
+                (cell.score, at) for at in places if (cell := grid.rows[at[0]].cells[at[1]]) and cell.score is not None
+            ]
+            if scored:
+                grid.move(*min(scored, key=lambda found: found[0] if found[0] is not None else 101.0)[1])
+                self.post_message(Said("No cell failed; this is the lowest."))
+            return
+        here = (grid.row, grid.column)
+        ahead = [at for at in broken if (at > here if step > 0 else at < here)]
+        grid.move(*((ahead or broken)[0 if step > 0 else -1]))
+
+    def do_cell_compare(self) -> None:
+        cell = self.cell
+        if self.opened is None:
+            grid = self.query_one(Grid)
+            if grid.cell is None:
+                return
+            self._open(grid.cell)
+            cell = self.cell
+        if self._beside:
+            self._beside = False
+            self._draw_cell()
+        elif cell is None or not cell.before_session:
+            self.post_message(Said("There is no earlier measurement of this Case and Run to set beside it."))
+        else:
+            self._beside = True
+            self._set_beside()
+
+    def _set_beside(self) -> None:
+        cell = self.cell
+        earlier = self._cell_of(cell.before_session) if cell is not None else None
+        if earlier is not None:
+            self._ask_for(earlier, other=True)
+        self._draw_cell()
+
+    def _cell_of(self, session_id: str) -> Cell | None:
+        """Return the cell that a Target's Session filled, on whichever page it is."""
+        for page in self.view.matrix.pages:
+            for row in page.rows:
+                for cell in row.cells:
+                    if cell is not None and cell.session_id == session_id:
+                        return cell
+        return None
+
+    def do_target(self) -> None:
+        self._trace("target")
 
     def do_evaluator(self) -> None:
-        cell = self.query_one(Grid).cell
-        if cell is not None:
-            self._open(cell, cell.evaluator_id, "Evaluator")
+        self._trace("evaluator")
+
+    def _trace(self, role: str) -> None:
+        cell, page = self.cell, self.page
+        if cell is None or page is None:
+            return
+        about = f"{role.title()} of {cell.case_id} run {cell.run}, {page.title}"
+        if cell.score is not None:
+            about += f": {points(cell.score)}"
+        self.post_message(TraceWanted(cell.session_id if role == "target" else cell.evaluator_id, about))
+
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        cell = self.cell
+        if cell is None:
+            return None
+        if whole and self.opened is None and self.page is not None:
+            return grid_text(self.page, self.query_one(Grid).rows), "the matrix"
+        if whole:
+            return self.reading(), f"all of {cell.case_id} run {cell.run}"
+        return (cell.session_id, "the Target's session id") if cell.session_id else None
+
+    def reading(self) -> str:
+        if self.opened is None:
+            return grid_text(self.page, self.query_one(Grid).rows) if self.page is not None else ""
+        cell, row = self.cell, self.row
+        if cell is None or row is None:
+            return ""
+        listed = matrix_cell.rows(cell, self._page, self._other if self._beside else None, 400)
+        lines = [f"{cell.case_id} run {cell.run}"]
+        lines += ["".join(text for text, _ in line).rstrip() for row in listed for line in row.lines]
+        if self._page is not None and self._page.answer:
+            lines += ["", "The Evaluator's answer", self._page.answer]
+        return "\n".join(lines) + "\n"
 
     def version_in_sight(self) -> int | None:
         return None
 
 
-def _cell_lines(cell: Cell, title: str) -> list[Line]:
-    lines: list[Line] = []
-    if title and title != cell.case_id:
-        lines.append(((title, "plain"),))
-    state = _STATES.get(cell.state, cell.state)
-    score: Line = ((points(cell.score), score_tone(cell.score)), (" points", "dim")) if cell.score is not None else ()
-    lines.append(((state, "plain"), *((("  ", "plain"), *score) if score else ())))
-    if cell.failure:
-        lines.append(((cell.failure.replace("_", " "), "bad"), (f": {cell.reason}" if cell.reason else "", "plain")))
-    if cell.score is not None or cell.duration_ms is not None:
-        cost = "cost unknown" if cell.cost is None else f"${cell.cost:.4f}"
-        tries = f"attempt {cell.attempt}" if cell.attempt > 1 else ""
-        lines.append(joined([(span_of(cell.duration_ms), "dim"), (cost, "dim"), (tries, "warn")]))
-    if cell.session_id:
-        lines.append((("Target    ", "dim"), (cell.session_id, "plain"), ("   Enter opens its trace", "dim")))
-    if cell.evaluator_id:
-        lines.append((("Evaluator ", "dim"), (cell.evaluator_id, "plain"), ("   e opens it", "dim")))
-    return lines
+def _is_broken(cell: Cell | None) -> bool:
+    return cell is not None and cell.state in ("failed", "interrupted")
