@@ -111,7 +111,7 @@ class Feed:
 def signs(store: ConsoleStore) -> tuple[object, ...]:
     """Return what differs where anything shown may differ: a handful of stats, and the life of live engines."""
     from core.evolution import runs
-    from core.evolution.specs import run_paths
+    from core.evolution.run_paths import run_paths
 
     project = store.project
     paths: list[Path] = [project.runs, project.approvals, project.ledger, project.agents]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.foundation.errors import ExuviaError, NotFoundError
-from core.state import rollback, snapshots
 from core.state.paths import ProjectPaths
 from tui.stores.board import BoardRow
 from tui.stores.runs import Subject
@@ -47,6 +46,8 @@ class VersionsView:
 
 def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | None) -> VersionsView:
     """Return the view of the agent in sight; newest version first."""
+    from core.state import rollback, snapshots  # what reads whole files is imported after the first paint
+
     if subject is None:
         return VersionsView()
     agent = project.agent(subject.agent_id)

@@ -182,6 +182,7 @@ class Summary(Pane):
     """The scores in small, beside the other panes where there is room: a bar each version."""
 
     pane_id = "summary"
+    early = True
 
     def parts(self) -> ComposeResult:
         yield RowList(id="summary-list")

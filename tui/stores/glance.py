@@ -1,0 +1,140 @@
+"""The first facts of a console that opens: whose Project, which version, what score, which runs (DECISIONS 29).
+
+They are read from what stands plainly in files, in a few milliseconds and without importing what checks files whole;
+the whole reading comes right after the first paint and replaces every one of them. What does not stand plainly is
+left out here, never guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+from core.agents.isolation import processes
+from core.evolution.events import read_journal
+from core.evolution.run_paths import run_paths
+from core.evolution.run_view import RunView, fold_view
+from core.foundation import strict_json
+from core.foundation.errors import ExuviaError
+from core.foundation.visible import decode
+from core.state.paths import ProjectPaths, check_id
+from tui.stores.board import BoardRow, BoardView
+from tui.stores.console import ConsoleView
+from tui.stores.runs import Subject, choose, subjects
+from tui.stores.session_lines import SessionsView, line_of
+from tui.stores.versions import VersionsView
+
+LONGEST_S = 0.15
+"""Older runs are left to the whole reading once this much time has gone."""
+_ASKED, _DECIDED = ".json", ".decision.json"
+# The format's own writers put these keys at these indents (EVOLUTION 2.2 no. 46); in any other file they aren't plain.
+_EVALUATION = re.compile(r"^  - time: \S+$", re.MULTILINE)
+_VERSION_AND_SCORE = re.compile(
+    r"^    version: ([1-9][0-9]{0,8})$|^    score: ([0-9]{1,3}(?:\.[0-9]+)?)$", re.MULTILINE
+)
+_VERSION = re.compile(r"^version: ([1-9][0-9]{0,8})$", re.MULTILINE)
+
+
+def first_facts(project: ProjectPaths) -> ConsoleView:
+    """Return the first facts of `project`, marked as `reading`. Never raises for what files hold."""
+    views = _runs(project)
+    listed = subjects(project, views)
+    subject = choose(project, views)
+    lines = sorted(
+        (line_of(view) for view in views), key=lambda line: (line.is_live, line.started_ms or 0), reverse=True
+    )
+    return ConsoleView(
+        project.id,
+        subject,
+        listed,
+        sessions=SessionsView(tuple(lines), subject.agent_id if subject else ""),
+        board=_board(project, subject),
+        versions=_version(project, subject),
+        waiting=_waiting(project),
+        reading=True,
+    )
+
+
+def _runs(project: ProjectPaths) -> tuple[RunView, ...]:
+    """Return the newest runs, oldest first: as many as can be read in LONGEST_S, at least one."""
+    started, found = monotonic(), []
+    for name in sorted(_names(project), key=lambda name: name.partition("-")[2] + name, reverse=True):
+        try:
+            found.append(_run(project, name))
+        except (ExuviaError, OSError, ValueError):
+            continue  # the whole reading says what is wrong with it
+        if monotonic() - started > LONGEST_S:
+            break
+    return tuple(reversed(found))
+
+
+def _names(project: ProjectPaths) -> Iterator[str]:
+    try:
+        with os.scandir(project.runs) as entries:
+            yield from [entry.name for entry in entries if entry.is_dir()]
+    except OSError:
+        return
+
+
+def _run(project: ProjectPaths, name: str) -> RunView:
+    run = run_paths(project, name)
+    spec: Any = strict_json.parse(run.spec.read_bytes())
+    if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str):
+        raise ValueError("no spec")
+    if not isinstance(spec.get("then_optimize") or {}, dict):
+        raise ValueError("no spec")
+    check_id("agent", str(spec.get("agent_id")))
+    check_id("benchmark", str(spec.get("benchmark_id")))
+    events, _ = read_journal(run.journal)
+    return fold_view(run.id, spec, events, alive=processes.recorded(run.engine) is not None)
+
+
+def _board(project: ProjectPaths, subject: Subject | None) -> BoardView:
+    """Return the stored score of each evaluation; none where the scoreboard is not written plainly."""
+    if subject is None or not subject.benchmark_id:
+        return BoardView(subject.agent_id if subject else "")
+    empty = BoardView(subject.agent_id, subject.benchmark_id)
+    try:
+        text = decode(project.agent(subject.agent_id).benchmark(subject.benchmark_id).scoreboard.read_bytes())
+    except (ExuviaError, OSError):
+        return empty
+    versions: list[int] = []
+    scores: list[float] = []
+    for version, score in _VERSION_AND_SCORE.findall(text):
+        if version:
+            versions.append(int(version))
+        else:
+            scores.append(float(score))
+    if not len(_EVALUATION.findall(text)) == len(versions) == len(scores) or any(score > 100 for score in scores):
+        return empty
+    curve = tuple(zip(versions, scores, strict=True))
+    rows = tuple(
+        BoardRow(f"evaluation:{place}", version, "evaluation" if place else "baseline", score, None, "")
+        for place, (version, score) in enumerate(curve)
+    )
+    return BoardView(subject.agent_id, subject.benchmark_id, rows=rows, curve=curve)
+
+
+def _version(project: ProjectPaths, subject: Subject | None) -> VersionsView:
+    if subject is None:
+        return VersionsView()
+    try:
+        stated = _VERSION.findall(decode(project.agent(subject.agent_id).config.read_bytes()))
+    except (ExuviaError, OSError):
+        stated = []
+    return VersionsView(subject.agent_id, int(stated[0]) if len(stated) == 1 else None)
+
+
+def _waiting(project: ProjectPaths) -> int:
+    """Return how many questions have no decision beside them."""
+    try:
+        with os.scandir(project.approvals) as entries:
+            names = {entry.name for entry in entries}
+    except OSError:
+        return 0
+    decided = {name.removesuffix(_DECIDED) for name in names if name.endswith(_DECIDED)}
+    asked = {name.removesuffix(_ASKED) for name in names if name.endswith(_ASKED) and not name.endswith(_DECIDED)}
+    return len(asked - decided)
