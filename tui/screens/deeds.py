@@ -31,6 +31,9 @@ class Listener:
     why: str = ""
 
 
+_ANOTHER = "Another program seems at work on"
+
+
 class Deeds:
     """Decides what to ask, and hands what is agreed to on to `run`, which does it in a thread.
 
@@ -177,6 +180,8 @@ class Deeds:
         do = partial(commands.roll_back, self.project, agent_id, goal, live)
         if live:
             self._sure(f"Run {live} works on {agent_id}. Stop it and roll back to v{goal}?", do, "stopping the run")
+        elif _is_anothers(view, agent_id):
+            self._sure(f"{_ANOTHER} {agent_id}. Roll back to v{goal} under it?", do, "rolling back")
         elif ask:
             self._sure(f"Roll {agent_id} back to v{goal}?", do, "rolling back")
         else:
@@ -191,6 +196,8 @@ class Deeds:
         do = partial(commands.undo, self.project, agent_id, live)
         if live:
             self._sure(f"Run {live} works on {agent_id}. Stop it and undo?", do, "stopping the run")
+        elif _is_anothers(view, agent_id):
+            self._sure(f"{_ANOTHER} {agent_id}. Undo under it?", do, "undoing")
         else:
             self._run(do, "undoing")
 
@@ -206,9 +213,9 @@ class Deeds:
         self._sure(question, partial(commands.stop, self.project, run_id), "stopping")
 
     def _agent(self, view: ConsoleView) -> tuple[str, str]:
-        """Return the agent in sight and the run that is at work on it ("" where none is)."""
+        """Return the agent in sight and the run of ours that is at work on it ("" where none is)."""
         agent_id = view.subject.agent_id if view.subject else ""
-        live = next((run.run_id for run in view.sessions.live if run.agent_id == agent_id), "")
+        live = next((run.run_id for run in view.sessions.live if run.agent_id == agent_id and not run.observed), "")
         return agent_id, live
 
     def _sure(self, question: str, do: Callable[[], Outcome], doing: str, no: str = "Nothing was changed.") -> None:
@@ -219,3 +226,8 @@ class Deeds:
                 self.prompt.flash(f" {no}")
 
         self.prompt.confirm(question, answered)
+
+
+def _is_anothers(view: ConsoleView, agent_id: str) -> bool:
+    """Tell whether another program seems to be at work on an agent: we can't stop it, only ask before we act."""
+    return any(run.observed and run.agent_id == agent_id for run in view.sessions.live)
