@@ -44,21 +44,7 @@ async def launch_target(spec: TargetSpec, on_start: OnStart = _not_told) -> Targ
     readonly.refuse(spec.project.root)
     orders = orders_of(spec)
     began = time.monotonic()
-    environment = clean_environment({}, orders.scratchpad / "home", orders.scratchpad / "home")
-    # Our own modules are loaded before confinement; compiled once, the next Target starts faster.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "core.agents.target_process",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        cwd="/",
-        env=environment,
-    )
+    process = await start_process("core.agents.target_process", orders)
     who = processes.identity(process.pid) or f"{process.pid}:0:-"
     try:
         on_start(TargetStarted(spec.session_id, process.pid, who, spec.trace_path, spec.workspace))
@@ -69,9 +55,29 @@ async def launch_target(spec: TargetSpec, on_start: OnStart = _not_told) -> Targ
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.kill_tree, who, grace_s=_GRACE_S))
             await process.wait()
-        _bring_home(orders)
+        bring_home(orders)
     duration = time.monotonic() - began
     return _outcome(spec, process.returncode or 0, duration, report, errors, in_time=in_time)
+
+
+async def start_process(module: str, orders: Orders, *, limit: int = 1 << 16) -> asyncio.subprocess.Process:
+    """Start the process that will confine itself by `orders`, which it is yet to be told; all its streams are pipes."""
+    environment = clean_environment({}, orders.scratchpad / "home", orders.scratchpad / "home")
+    # Our own modules are loaded before confinement; compiled once, the next Target starts faster.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        module,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=limit,
+        start_new_session=True,
+        cwd="/",
+        env=environment,
+    )
 
 
 async def _attend(process: asyncio.subprocess.Process, orders: bytes, limit_s: float) -> tuple[bytes, bytes, bool]:
@@ -226,7 +232,7 @@ def readable_state(agent: AgentPaths) -> tuple[Path, ...]:
     )
 
 
-def _bring_home(orders: Orders) -> None:
+def bring_home(orders: Orders) -> None:
     """Move the traces of sub-agents, which a confined process can write in its scratchpad only, to their place."""
     made = orders.scratchpad / "traces"
     target = orders.trace_path.parent

@@ -126,6 +126,17 @@ class Session:
             known = turns[turn] if turn < len(turns) else None
         return self._outcome(known) if known is not None else await self.run(prompt, sender=sender)
 
+    async def hear(self) -> TurnOutcome | None:
+        """Take up what the operator sent while no turn ran, and work on it; None where nothing new waits."""
+        if self.conversation.unfinished:
+            raise ConflictError(f"session {self.spec.session_id} has an unfinished turn", hint="finish it first")
+        if self.spec.mail is None or not self.spec.mail.words():
+            return None
+        if not self.conversation.has_meta:
+            self._record(self._meta())
+        self._hand_over_texts()
+        return await self._work_on() if self.conversation.unfinished else None
+
     def steer(self, text: str) -> None:
         """Put a word in while a turn runs: the model reads it before its next request (see also `SessionSpec.mail`)."""
         self._steering.append(_steering(text))

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +34,21 @@ _LONGEST_ORDERS = 64 << 20
 
 def main() -> int:
     """Run one Target; return the exit code: 0 where its work stands, 1 where it does not."""
-    orders = Orders.from_line(_first_line(0))
+    orders = Orders.from_line(first_line(0))
     trace = TraceWriter.from_fd(open_trace(orders.trace_path))
     live = LiveText.open(orders.live_path)
     provider = orders.route.make_provider()
-    _load(provider)
+    load(provider)
     notices = list(orders.notices)
     try:
-        _confine(orders, notices)
+        confine(orders, notices)
     except ExuviaError as error:
         _report({"status": "failed", "reason": f"{error} {error.hint}".strip(), "notices": notices})
         return 1
     return asyncio.run(_run(orders, provider, trace, live, tuple(notices)))
 
 
-def _first_line(descriptor: int) -> bytes:
+def first_line(descriptor: int) -> bytes:
     """Read the orders, and not a byte more: the pipe stays open as a sign of life."""
     line = bytearray()
     while not line.endswith(b"\n"):
@@ -58,14 +59,15 @@ def _first_line(descriptor: int) -> bytes:
     return bytes(line)
 
 
-def _load(provider: Provider) -> None:
+def load(provider: Provider) -> None:
     """Bring in what reads files beyond the cage: the HTTP client and its certificates."""
     prepare = getattr(provider, "prepare", None)
     if prepare is not None:
         prepare()
 
 
-def _confine(orders: Orders, notices: list[str]) -> None:
+def confine(orders: Orders, notices: list[str]) -> None:
+    """Put this process in the cage that its orders ask for. Raises ExuviaError; it must end then."""
     address = orders.route.address()
     policy = IsolationPolicy(
         read=orders.readable,
@@ -83,7 +85,7 @@ def _confine(orders: Orders, notices: list[str]) -> None:
 
 async def _run(orders: Orders, provider: Provider, trace: TraceWriter, live: LiveText, notices: tuple[str, ...]) -> int:
     asyncio.get_running_loop().add_reader(0, _on_stdin)
-    session = _session(orders, provider, trace, live, notices)
+    session = Session(session_spec(orders, provider, trace, live, notices))
     try:
         outcome = await session.run(orders.message)
         report = _told(outcome)
@@ -120,27 +122,42 @@ def _report(report: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _session(
-    orders: Orders, provider: Provider, trace: TraceWriter, live: LiveText | None, notices: tuple[str, ...]
-) -> Session:
-    """Make the Session of the Target itself, which may have sub-agents."""
+def _as_it_is(spec: SessionSpec) -> SessionSpec:
+    return spec
+
+
+def session_spec(
+    orders: Orders,
+    provider: Provider,
+    trace: TraceWriter,
+    live: LiveText | None,
+    notices: tuple[str, ...],
+    *,
+    adapt: Callable[[SessionSpec], SessionSpec] = _as_it_is,
+) -> SessionSpec:
+    """Return what the Session that the orders tell of is made of; it may have sub-agents.
+
+    `adapt` changes what it is made of, and what each of its sub-agents is made of.
+    """
 
     def open_child(wish: ChildWish) -> Session:
         _refuse_other(wish, orders)
         session_id = new_session_id()
         child_trace = TraceWriter(orders.scratchpad / "traces" / f"{session_id}_001.jsonl")
         level = wish.thinking_level or orders.thinking_level
-        return _make(orders, provider, child_trace, session_id, level=level, source="subagent")
+        return Session(adapt(_make(orders, provider, child_trace, session_id, level=level, source="subagent")))
 
-    return _make(
-        orders,
-        provider,
-        trace,
-        orders.session_id,
-        level=orders.thinking_level,
-        live=live,
-        notices=notices,
-        open_child=open_child,
+    return adapt(
+        _make(
+            orders,
+            provider,
+            trace,
+            orders.session_id,
+            level=orders.thinking_level,
+            live=live,
+            notices=notices,
+            open_child=open_child,
+        )
     )
 
 
@@ -163,7 +180,7 @@ def _make(
     source: str | None = None,
     notices: tuple[str, ...] = (),
     open_child: Any = None,
-) -> Session:
+) -> SessionSpec:
     archive = orders.scratchpad / "truncated-tool-output"
     approval: ApprovalMode = orders.approval
     toolbox = builtin_tools(
@@ -176,34 +193,32 @@ def _make(
         open_child=open_child,
     )
     missing = tuple(f"the tool {name} of the configuration does not exist here" for name in toolbox.missing)
-    return Session(
-        SessionSpec(
-            project=orders.project,
-            agent_id=orders.agent_id,
-            session_id=session_id,
-            workspace=orders.workspace,
-            agent_state=orders.agent_state,
-            provider=provider,
-            model=orders.route.entry.ref,
-            entry=orders.route.entry,
-            system_prompt=orders.system_prompt,
-            trace=trace,
-            tools=toolbox.tools,
-            background=toolbox.background,
-            thinking_level=level,
-            approval=approval,
-            command_policy=orders.command_policy,
-            budgets=orders.budgets,
-            seed=orders.seed,
-            source=source,
-            live=live,
-            archive=archive,
-            max_tokens=orders.max_tokens,
-            request_timeout_s=orders.request_timeout_s,
-            context_limit=orders.context_limit,
-            secrets=tuple(orders.vault.values()),
-            notices=(*notices, *(missing if source is None else ())),
-        )
+    return SessionSpec(
+        project=orders.project,
+        agent_id=orders.agent_id,
+        session_id=session_id,
+        workspace=orders.workspace,
+        agent_state=orders.agent_state,
+        provider=provider,
+        model=orders.route.entry.ref,
+        entry=orders.route.entry,
+        system_prompt=orders.system_prompt,
+        trace=trace,
+        tools=toolbox.tools,
+        background=toolbox.background,
+        thinking_level=level,
+        approval=approval,
+        command_policy=orders.command_policy,
+        budgets=orders.budgets,
+        seed=orders.seed,
+        source=source,
+        live=live,
+        archive=archive,
+        max_tokens=orders.max_tokens,
+        request_timeout_s=orders.request_timeout_s,
+        context_limit=orders.context_limit,
+        secrets=tuple(orders.vault.values()),
+        notices=(*notices, *(missing if source is None else ())),
     )
 
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("tui.cli.work", "evaluate", "Measure an agent's present version on a benchmark."),
     "run": ("tui.cli.work", "run", "Run an agent once on a message."),
     "runs": ("tui.cli.runs", "runs", "List, show, stop and resume runs."),
+    "chat": ("tui.cli.talk", "chat", "Talk with an agent here, confined, line by line."),
     "send": ("tui.cli.talk", "send", "Send a message into a session that runs."),
     "approvals": ("tui.cli.approvals", "approvals", "List, show, decide and answer what waits for you."),
     "rollback": ("tui.cli.versions", "rollback", "Take an agent back to an earlier version, or undo that."),
