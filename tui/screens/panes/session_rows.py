@@ -84,14 +84,20 @@ def _columns(
 
 
 def run_doing(run: RunLine) -> Line:
-    """Return what a run does, waits for, or came to."""
+    """Return what a run does, waits for, or came to; that of another program says so first."""
+    if run.observed:
+        return (("observed  ", "accent"), *_doing(run))
+    return _doing(run)
+
+
+def _doing(run: RunLine) -> Line:
     if run.then and run.kind == "build":
         return ((f"{run.then}: S starts the Optimizer", "mark"),)
     if run.is_live:
         phase = f"{run.phase}: " if run.phase and run.cases else run.phase
         return ((phase, "dim" if run.cases else "plain"), (", ".join(run.cases), "plain"))
     if run.reason:
-        return ((run.reason, "warn"),)
+        return ((run.reason, "dim" if run.observed and run.state == "finished" else "warn"),)
     return ((f"{run.agent_id} / {run.benchmark_id}", "dim"),)
 
 
@@ -125,6 +131,7 @@ def run_row(run: RunLine, width: int) -> Row:
     doing = run_doing(run)
     if run.is_live and run.cases:
         doing = ((", ".join(run.cases), "plain"),)
+        doing = (("observed  ", "accent"), *doing) if run.observed else doing
     elif run.is_live and width <= 60:
         doing = ((run.phase, "plain"),)
     second = two_sided((("  ", "plain"), *doing), joined([fact for fact in facts if fact[0]]), width)
