@@ -59,6 +59,11 @@ class Rollable(Protocol):
     def is_missing(self) -> bool: ...
 
 
+def is_price(price: PerMillion) -> bool:
+    """Tell whether a price can be reckoned with; one that is negative or not finite is none."""
+    return all(math.isfinite(rate) and rate >= 0 for rate in (price.cache_read, price.cache_write, price.output))
+
+
 def tokens_cost(tokens: Tokens, price: PerMillion) -> float:
     """Return USD for `tokens`."""
     return (
@@ -71,9 +76,7 @@ def usage_cost(usage: Iterable[ModelUsage], prices: Prices) -> Cost:
     cost = Cost()
     for part in usage:
         price = prices.get((part.provider, part.model_id))
-        if price is None or not all(
-            math.isfinite(rate) and rate >= 0 for rate in (price.cache_read, price.cache_write, price.output)
-        ):
+        if price is None or not is_price(price):
             cost += Cost(0.0, part.requests)
         else:
             cost += Cost(tokens_cost(part.tokens, price), part.unknown)

@@ -60,11 +60,11 @@ class SessionHead:
 def list_sessions(agent: AgentPaths, known: Mapping[str, SessionHead] | None = None) -> tuple[SessionHead, ...]:
     """Return the Sessions of `agent`, newest id first; an unreadable or empty file is listed with what it is.
 
-    `known` are heads of an earlier call by session id: complete ones are used again instead of read.
+    `known` are heads of an earlier call by session id, used again instead of read where they cannot have changed.
     """
     earlier = known or {}
     heads = (
-        _again(earlier.get(session_id), shards) or read_head(agent, shards)
+        again(earlier.get(session_id), shards) or read_head(agent, shards)
         for session_id, shards in all_shards(agent).items()
     )
     return tuple(head for head in heads if head is not None)
@@ -162,14 +162,23 @@ def page(heads: Iterable[SessionHead], *, offset: int = 0, limit: int | None = N
 _META = ("workspace", "source", "agent_state", "provider", "model_id")
 
 
-def _again(known: SessionHead | None, shards: tuple[Shard, ...]) -> SessionHead | None:
-    """Return `known` with the files of now, where it is complete and its first file can only have grown."""
-    if known is None or not known.is_complete:
+def again(known: SessionHead | None, shards: tuple[Shard, ...]) -> SessionHead | None:
+    """Return `known` with the files of now: where its first file is untouched, or has grown and all is known of it."""
+    if known is None:
+        return None
+    if stamps(known.files) == stamps(shards):
+        return known
+    if not known.is_complete:
         return None
     before, now = known.files[0], shards[0]
     if before.path != now.path or now.size < before.size:
         return None
     return known if known.files == shards else replace(known, files=shards)
+
+
+def stamps(files: tuple[Shard, ...]) -> tuple[tuple[Path, int, int], ...]:
+    """Return what is another as soon as one of a Session's files is."""
+    return tuple((shard.path, shard.size, shard.mtime_ns) for shard in files)
 
 
 def _first_records(path: Path) -> Iterator[TraceRecord]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.state.paths import AgentPaths, ProjectPaths
-from core.traces.listing import SessionHead, read_head
+from core.traces.listing import SessionHead, again, read_head
 from core.traces.shards import Shard, all_shards
 
 
@@ -24,10 +25,14 @@ class ScoredRun:
 
 
 class ProjectSessions:
-    """The Sessions of all agents of a Project as they were when it was made; heads are read once, when asked for."""
+    """The Sessions of all agents of a Project as they were when it was made; heads are read once, when asked for.
 
-    def __init__(self, project: ProjectPaths) -> None:
+    `known` are heads of an earlier time by session id, used again where their files cannot say anything else now.
+    """
+
+    def __init__(self, project: ProjectPaths, known: Mapping[str, SessionHead] | None = None) -> None:
         self.project = project
+        self._known: Mapping[str, SessionHead] = known or {}
         self._found: dict[str, tuple[AgentPaths, tuple[Shard, ...]]] = {}
         for agent_id in project.agent_ids():
             agent = project.agent(agent_id)
@@ -36,11 +41,16 @@ class ProjectSessions:
         self._heads: dict[str, SessionHead | None] = {}
         self._by_workspace: dict[str, list[SessionHead]] | None = None
         self._scored: dict[str, list[ScoredRun]] | None = None
+        self._places: dict[tuple[str, str, str, str, str], list[ScoredRun]] | None = None
 
     def agent_of(self, session_id: str) -> AgentPaths | None:
         """Return the agent in whose directory the Session lies."""
         found = self._found.get(session_id)
         return found[0] if found else None
+
+    def session_ids(self) -> tuple[str, ...]:
+        """Return the ids of all Sessions, those of one agent together, newest id first."""
+        return tuple(self._found)
 
     def shards(self, session_id: str) -> tuple[Shard, ...]:
         """Return the Session's files in reading order, () where there is no such Session."""
@@ -51,7 +61,9 @@ class ProjectSessions:
         """Return the Session's head, None where there is no such Session."""
         if session_id not in self._heads:
             found = self._found.get(session_id)
-            self._heads[session_id] = read_head(*found) if found else None
+            self._heads[session_id] = (
+                (again(self._known.get(session_id), found[1]) or read_head(*found)) if found else None
+            )
         return self._heads[session_id]
 
     def at_workspace(self, workspace: str) -> tuple[SessionHead, ...]:
@@ -72,6 +84,15 @@ class ProjectSessions:
     def scored_runs(self) -> tuple[ScoredRun, ...]:
         """Return every Run of every scoreboard of the Project."""
         return tuple(run for runs in self._all_scored().values() for run in runs)
+
+    def scored_at(self, place: tuple[str, str, str, str, str]) -> tuple[ScoredRun, ...]:
+        """Return the Runs at (agent, benchmark, version, Case, run), as a request names them."""
+        if self._places is None:
+            self._places = {}
+            for run in self.scored_runs():
+                key = (run.agent_id, run.benchmark_id, str(run.version), run.case_id, str(run.run))
+                self._places.setdefault(key, []).append(run)
+        return tuple(self._places.get(place, ()))
 
     def _all_scored(self) -> dict[str, list[ScoredRun]]:
         if self._scored is None:

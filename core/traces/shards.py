@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.foundation.clock import SESSION_ID, local_date
@@ -19,13 +19,17 @@ _SHARD_NAME = re.compile(r"(?P<session_id>[A-Za-z0-9_-]{1,128})_(?P<index>[0-9]{
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One file of a Session. `date` is the name of its directory, `size` its bytes when it was found."""
+    """One file of a Session. `date` is the name of its directory, `size` its bytes when it was found.
+
+    `mtime_ns` is when it had been written last, in nanoseconds since the epoch; it is no part of what it is.
+    """
 
     session_id: str
     index: int
     date: str
     size: int
     path: Path
+    mtime_ns: int = field(default=0, compare=False)
 
 
 def check_session_id(session_id: str) -> str:
@@ -78,10 +82,11 @@ def _scan(agent: AgentPaths, only: str | None = None) -> dict[str, list[Shard]]:
             if name is None or (only is not None and name["session_id"] != only) or not entry.is_file():
                 continue
             try:
-                size = entry.stat().st_size
+                status = entry.stat()
             except FileNotFoundError:
                 continue  # gone since it was listed
-            shard = Shard(name["session_id"], int(name["index"]), date.name, size, Path(entry.path))
+            path = Path(entry.path)
+            shard = Shard(name["session_id"], int(name["index"]), date.name, status.st_size, path, status.st_mtime_ns)
             found.setdefault(shard.session_id, []).append(shard)
     return found
 

@@ -248,12 +248,8 @@ def _scored_for(sessions: ProjectSessions, head: SessionHead, said: Digest) -> I
     asked = protocol_fields(head.prompt)
     if not asked or head.source != "subagent":
         return
-    wanted = tuple(
-        asked.get(name, "") for name in ("test_agent_id", "benchmark_id", "expected_version", "case_id", "run")
-    )
-    for run in sessions.scored_runs():
-        if (run.agent_id, run.benchmark_id, str(run.version), run.case_id, str(run.run)) != wanted:
-            continue
+    agent_id, benchmark_id, version, case_id, number = (asked.get(name, "") for name in _CELL)
+    for run in sessions.scored_at((agent_id, benchmark_id, version, case_id, number)):
         target = sessions.head(run.session_id)
         if target is not None and said.first_ts <= target.first_ts <= said.last_ts:
             yield Link("scoreboard", run.session_id)
