@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from textual.app import ComposeResult
 from textual.widget import Widget
 
 from tui.actions import bindings
-from tui.messages import ReadWanted, Said
+from tui.messages import Said
 from tui.screens.base import own_screen
-from tui.screens.panes import matrix_cell, matrix_words
+from tui.screens.panes import matrix_words
 from tui.screens.panes.base import Pane, TraceWanted, points
-from tui.screens.panes.matrix_reading import CellRead, FileRead, grid_text, read_one, read_preview
-from tui.stores.cell import CellPage
-from tui.stores.kept_files import Preview
+from tui.screens.panes.matrix_open import OpenCell
+from tui.screens.panes.matrix_reading import grid_text
 from tui.stores.matrix_order import ORDERS, failures, ordered, wanted
 from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow
-from tui.widgets.bars import Bar, Rule
+from tui.widgets.bars import Bar
 from tui.widgets.facts import Facts
 from tui.widgets.grid import Grid
-from tui.widgets.line_list import LineList, RowList
 from tui.widgets.prompt import Prompt
 from tui.widgets.spans import plain
 from tui.widgets.wrapped_text import WrappedText
@@ -34,8 +30,7 @@ _EMPTY = (
 class MatrixPane(Pane):
     """Follows the newest page until the operator flips back; flipping to the newest follows again.
 
-    Invariant: `opened` is the Case and Run whose cell is open, None while the grid is in sight; what was read of it
-    (`_page`, `_other`, `_preview`) belongs to that cell or is None.
+    Invariant: `opened` is the Case and Run whose cell is open, None while the grid is in sight.
     """
 
     pane_id = "matrix"
@@ -47,11 +42,6 @@ class MatrixPane(Pane):
         self._order = ORDERS[0]
         self._filter = ""
         self.opened: tuple[str, int] | None = None
-        self._read: Cell | None = None  # what was read last, or is being read
-        self._page: CellPage | None = None
-        self._other: CellPage | None = None
-        self._beside = False
-        self._preview: Preview | None = None
 
     def parts(self) -> ComposeResult:
         yield Bar(id="matrix-head")
@@ -61,10 +51,7 @@ class MatrixPane(Pane):
         yield Grid(id="matrix-grid")
         yield WrappedText(id="matrix-empty")
         yield Facts(id="matrix-facts")
-        yield Bar(id="cell-head")
-        yield RowList(id="cell-list")
-        yield Rule(id="cell-rule")
-        yield WrappedText(id="cell-text")
+        yield OpenCell(id="matrix-cell")
 
     # What is in sight
 
@@ -127,7 +114,7 @@ class MatrixPane(Pane):
             "matrix-grid": grid,
             "matrix-facts": grid,
             "matrix-empty": page is None,
-            **dict.fromkeys(("cell-head", "cell-list", "cell-rule", "cell-text"), opened),
+            "matrix-cell": opened,
         }.items():
             widget = self.query_one(f"#{name}", Widget)
             if widget.display != is_shown:
@@ -158,92 +145,36 @@ class MatrixPane(Pane):
 
     def _open(self, cell: Cell) -> None:
         self.opened = (cell.case_id, cell.run)
-        self._page = self._other = self._preview = None
-        self._beside = False
-        self._read = None
+        self.query_one(OpenCell).forget()
         self.draw()
-        self.query_one("#cell-list", RowList).go_to("verdict")
         own_screen(self).restore_focus()
 
     def _close(self) -> None:
         if self.opened is not None:
             case_id, run = self.opened
-            self.opened = self._page = self._other = self._preview = self._read = None
-            self.query_one("#cell-list", RowList).set_filter("")
+            self.opened = None
+            self.query_one(OpenCell).forget()
             self.query_one(Grid).go_to(case_id, run)
 
     def _draw_cell(self) -> None:
-        cell, row, page = self.cell, self.row, self.page
-        if cell is None or row is None or page is None:
-            return
-        if cell != self._read:
-            self._read = cell
-            self._ask_for(cell)
-        title = "" if row.title == row.case_id else f"  {row.title}"
-        self.query_one("#cell-head", Bar).show(
-            ((f" {cell.case_id} run {cell.run}", "strong"), (title, "plain"), (f"  {page.title}", "dim")),
-            (("Esc back ", "dim"),),
-        )
-        other = self._other if self._beside else None
-        self.query_one("#cell-list", RowList).show(partial(matrix_cell.rows, cell, self._page, other))
-        self._text()
+        cell, row, page, subject = self.cell, self.row, self.page, self.view.subject
+        if cell is not None and row is not None and page is not None and subject is not None:
+            shown = self.query_one(OpenCell)
+            shown.show(cell, row, page, subject)
+            if shown.is_beside:
+                shown.set_beside(self._cell_of(cell.before_session), subject)
 
-    def _ask_for(self, cell: Cell, *, other: bool = False) -> None:
-        subject = self.view.subject
-        if subject is not None:
-            self.post_message(ReadWanted(read_one(subject, cell, other=other), self, f"reading {cell.case_id}"))
-
-    def on_cell_read(self, event: CellRead) -> None:
+    def on_open_cell_traced(self, event: OpenCell.Traced) -> None:
         event.stop()
-        if event.other and event.cell.session_id == (self._read.before_session if self._read else ""):
-            self._other = event.page
-        elif not event.other and event.cell == self._read:
-            self._page = event.page
-        else:
-            return  # of a cell that is open no more
-        if own_screen(self).stands and self.opened is not None:
-            self._draw_cell()
-
-    def on_file_read(self, event: FileRead) -> None:
-        event.stop()
-        if own_screen(self).stands and self._page is not None and event.workspace == self._page.workspace:
-            self._preview = event.preview
-            self._text()
-
-    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
-        event.stop()
-        if own_screen(self).stands and self.opened is not None:
-            self._text()
-
-    def on_line_list_opened(self, event: LineList.Opened) -> None:
-        event.stop()
-        if event.key in ("target", "evaluator"):
-            self._trace(event.key)
-        else:
-            self.query_one("#cell-text", WrappedText).focus()
-
-    def _text(self) -> None:
-        """Show what the row under the cursor says at length; a file is read when the cursor first stands on it."""
-        cell, row, key = self.cell, self.row, self.query_one("#cell-list", RowList).key
-        if cell is None or row is None:
-            return
-        kind, _, name = key.partition(":")
-        page = self._page
-        if kind == "file" and page is not None and (self._preview is None or self._preview.path != name):
-            kept = next((kept for kept in page.files if kept.path == name), None)
-            if kept is not None and kept.what not in ("removed", "link", "special"):
-                self.post_message(ReadWanted(read_preview(page.workspace, name), self, f"reading {name}"))
-        self.query_one("#cell-rule", Rule).show(((name or key, "strong"),))
-        lines = matrix_cell.text_of(key, cell, page, self.page, row.title, self._preview)
-        self.query_one("#cell-text", WrappedText).show(lines, (cell.case_id, cell.run, key))
+        self._trace(event.role)
 
     # Actions
 
     def go_back(self) -> bool:
         """Leave the text of a row, the open cell, the filter: one at a time."""
-        text = self.query_one("#cell-text", WrappedText)
-        if self.opened is not None and text.has_focus:
-            self.query_one("#cell-list", RowList).focus()
+        shown = self.query_one(OpenCell)
+        if self.opened is not None and shown.text.has_focus:
+            shown.rows.focus()
         elif self.opened is not None:
             self._close()
             self.draw()
@@ -258,7 +189,7 @@ class MatrixPane(Pane):
     def first_focus(self) -> Widget | None:
         if not self.query(Grid):
             return None
-        return self.query_one("#cell-list" if self.opened is not None else "#matrix-grid", Widget)
+        return self.query_one(Grid) if self.opened is None else self.query_one(OpenCell).rows
 
     def do_page_older(self) -> None:
         self._flip(-1)
@@ -275,14 +206,11 @@ class MatrixPane(Pane):
             self.post_message(Said(f"That is the {'oldest' if step < 0 else 'newest'} page."))
             return
         self._at = None if at == len(pages) - 1 else pages[at].key
-        self._page = self._other = self._preview = None
         was = self.opened
         self.draw()
         if was is not None and self.opened is None:
             self.post_message(Said(f"{was[0]} run {was[1]} is not on this page."))
             self.query_one(Grid).focus()
-        elif self._beside:
-            self._set_beside()
 
     def do_nav_left(self) -> None:
         self._sideways(-1)
@@ -341,31 +269,23 @@ class MatrixPane(Pane):
         grid.move(*((ahead or broken)[0 if step > 0 else -1]))
 
     def do_cell_compare(self) -> None:
-        cell = self.cell
-        if self.opened is None:
-            grid = self.query_one(Grid)
-            if grid.cell is None:
-                return
+        grid, shown, subject = self.query_one(Grid), self.query_one(OpenCell), self.view.subject
+        if self.opened is None and grid.cell is not None:
             self._open(grid.cell)
-            cell = self.cell
-        if self._beside:
-            self._beside = False
-            self._draw_cell()
-        elif cell is None or not cell.before_session:
+        cell = self.cell
+        if self.opened is None or cell is None or subject is None:
+            return
+        if shown.is_beside:
+            shown.set_beside(None, subject)
+        elif (earlier := self._cell_of(cell.before_session)) is None:
             self.post_message(Said("There is no earlier measurement of this Case and Run to set beside it."))
         else:
-            self._beside = True
-            self._set_beside()
-
-    def _set_beside(self) -> None:
-        cell = self.cell
-        earlier = self._cell_of(cell.before_session) if cell is not None else None
-        if earlier is not None:
-            self._ask_for(earlier, other=True)
-        self._draw_cell()
+            shown.set_beside(earlier, subject)
 
     def _cell_of(self, session_id: str) -> Cell | None:
-        """Return the cell that a Target's Session filled, on whichever page it is."""
+        """Return the cell that a Target's Session filled, on whichever page it is; None where there is none."""
+        if not session_id:
+            return None
         for page in self.view.matrix.pages:
             for row in page.rows:
                 for cell in row.cells:
@@ -401,15 +321,7 @@ class MatrixPane(Pane):
     def reading(self) -> str:
         if self.opened is None:
             return grid_text(self.page, self.query_one(Grid).rows) if self.page is not None else ""
-        cell, row = self.cell, self.row
-        if cell is None or row is None:
-            return ""
-        listed = matrix_cell.rows(cell, self._page, self._other if self._beside else None, 400)
-        lines = [f"{cell.case_id} run {cell.run}"]
-        lines += ["".join(text for text, _ in line).rstrip() for row in listed for line in row.lines]
-        if self._page is not None and self._page.answer:
-            lines += ["", "The Evaluator's answer", self._page.answer]
-        return "\n".join(lines) + "\n"
+        return self.query_one(OpenCell).reading()
 
     def version_in_sight(self) -> int | None:
         return None

@@ -15,10 +15,10 @@ from tui.stores.runs import Subject
 
 
 class CellRead(Message):
-    """What was found of a cell; `other` marks the one that it is set beside."""
+    """What was found of a cell."""
 
-    def __init__(self, cell: Cell, page: CellPage, *, other: bool) -> None:
-        self.cell, self.page, self.other = cell, page, other
+    def __init__(self, cell: Cell, page: CellPage) -> None:
+        self.cell, self.page = cell, page
         super().__init__()
 
 
@@ -30,9 +30,9 @@ class FileRead(Message):
         super().__init__()
 
 
-def read_one(subject: Subject, cell: Cell, *, other: bool) -> Callable[[ProjectPaths], Message]:
+def read_one(subject: Subject, cell: Cell) -> Callable[[ProjectPaths], Message]:
     """Return what reads a cell."""
-    return lambda project: CellRead(cell, read_cell(project, subject, cell), other=other)
+    return lambda project: CellRead(cell, read_cell(project, subject, cell))
 
 
 def read_preview(workspace: str, name: str) -> Callable[[ProjectPaths], Message]:
