@@ -51,6 +51,8 @@ class Feed:
 
     async def run(self) -> None:
         """Follow the Project until `stop`."""
+        if self.store.unfinished:
+            self._mark(self.store.unfinished)
         tasks: list[Awaitable[None]] = [self._watch(), self._net(), self._loads()]
         await asyncio.gather(*tasks)
 

@@ -24,9 +24,9 @@ class RunLine:
     """A run as the Sessions pane shows it; an `observed` one is another program's, and out of our reach.
 
     `step` is how far it is ("pilot 2/4"), `cases` what its Targets work on now, `then` what the operator may start
-    next. `cost` is USD as far as known and `unknown` the number of requests or cells whose cost nobody told; `turns`
+    next, `came` what it came to. `cost` is USD as far as known and `unknown` the number of requests or cells whose cost nobody told; `turns`
     are the requests of its own Session, None where they are not counted yet. `beat_ms` is the last sign of life of a
-    living engine; `told` are words of the operator that its Session has yet to read.
+    living engine; `told` are words of the operator that its Session has yet to read, `waits` how many questions wait.
     """
 
     run_id: str
@@ -56,6 +56,7 @@ class RunLine:
     told: tuple[str, ...] = ()
     then: str = ""
     waits: int = 0
+    came: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -133,6 +134,7 @@ def line_of(view: RunView, others: Sequence[RunView] = ()) -> RunLine:
         kind=view.kind,
         then=then_of(view, others),
         waits=len(view.waiting_for),
+        came=came_of(view),
     )
 
 
@@ -204,8 +206,25 @@ def then_of(view: RunView, others: Sequence[RunView]) -> str:
     mine = (view.agent_id, view.benchmark_id)
     if any(other.kind == "optimize" and (other.agent_id, other.benchmark_id) == mine for other in others):
         return ""
-    score = view.baseline.get("score")
-    return f"benchmark frozen, Baseline {score:.2f}" if isinstance(score, int | float) else "benchmark frozen"
+    score = _score(view.baseline)
+    return "benchmark frozen" if score is None else f"benchmark frozen, Baseline {score:.2f}"
+
+
+def came_of(view: RunView) -> str:
+    """Return what a finished run came to: from which score to which, and how many Candidates were kept."""
+    if view.state != "finished":
+        return ""
+    result = view.result or {}
+    first, last = _score(view.baseline or result.get("baseline")), _score(result.get("final"))
+    if view.kind == "optimize" and first is not None and last is not None:
+        kept = sum(entry.decision == "accepted" for entry in view.rounds)
+        return f"{first:.2f} to {last:.2f}, {kept} of {len(view.rounds)} kept"
+    return f"Baseline {first:.2f}" if first is not None else ""
+
+
+def _score(found: object) -> float | None:
+    score = found.get("score") if isinstance(found, Mapping) else None
+    return float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
 
 
 def names_of(view: RunView) -> dict[str, str]:

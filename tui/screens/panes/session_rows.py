@@ -98,7 +98,8 @@ def _doing(run: RunLine) -> Line:
         return ((phase, "dim" if run.cases else "plain"), (", ".join(run.cases), "plain"))
     if run.reason:
         return ((run.reason, "dim" if run.observed and run.state == "finished" else "warn"),)
-    return ((f"{run.agent_id} / {run.benchmark_id}", "dim"),)
+    where: Span = (f"{run.agent_id} / {run.benchmark_id}", "dim")
+    return (where, (f"  {run.came}", "plain")) if run.came else (where,)
 
 
 def run_row(run: RunLine, width: int) -> Row:
@@ -106,7 +107,8 @@ def run_row(run: RunLine, width: int) -> Row:
     tone = STATES.get(run.state, "plain")
     spent = elapsed(run.started_ms, None if run.is_live else run.updated_ms)
     turns = "" if run.turns is None else str(run.turns)
-    cost = coins(run.cost, run.unknown)
+    spent_any = run.tokens or run.cost or run.unknown
+    tokens, cost = (counted(run.tokens), coins(run.cost, run.unknown)) if spent_any else ("", "")
     last = beat(run)
     find = (
         f"role:{run.role} state:{run.state} agent:{run.agent_id} benchmark:{run.benchmark_id} run:{run.run_id} "
@@ -117,7 +119,7 @@ def run_row(run: RunLine, width: int) -> Row:
         doing = run_doing(run)
         if run.state == "waiting":
             doing = ((f"{run.waits} wait for you: 6  " if run.waits > 1 else "waits for you: 6  ", "mark"), *doing)
-        used = (turns, counted(run.tokens), cost, spent)
+        used = (turns, tokens, cost, spent)
         line = _columns((role, (run.state, tone), (run.step, "plain")), doing, used, last, width)
         return Row(f"run:{run.run_id}", (line,), find=find)
     state = "waits for you: 6" if run.state == "waiting" and width > 50 else run.state
@@ -127,7 +129,7 @@ def run_row(run: RunLine, width: int) -> Row:
     first = two_sided(head, ((f"{run.step}  ", "plain"), (spent, "dim")), width)
     facts = [last]
     if width > 60:
-        facts = [(f"{turns} turns" if turns else "", "dim"), (counted(run.tokens), "dim"), (cost, "dim"), last]
+        facts = [(f"{turns} turns" if turns else "", "dim"), (tokens, "dim"), (cost, "dim"), last]
     doing = run_doing(run)
     if run.is_live and run.cases:
         doing = ((", ".join(run.cases), "plain"),)
@@ -147,7 +149,7 @@ def session_row(session: SessionLine, width: int) -> Row:
         state = (points(session.score), score_tone(session.score))
     elif not session.state:
         state = ("live", "good") if session.live else ("", "dim")
-    used = session.used
+    used = session.used if session.used and session.used.turns else None
     turns = str(used.turns) if used else ""
     tokens = counted(used.tokens) if used else ""
     cost = coins(used.usd, used.unknown) if used else ""

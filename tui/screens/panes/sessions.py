@@ -57,7 +57,8 @@ class SessionsPane(Pane):
     def draw(self) -> None:
         view = self.view.sessions
         live = len(view.live)
-        context = f"{live} live of {len(view.runs)} runs" if view.runs else "no run yet"
+        runs = f"{len(view.runs)} run{'s' if len(view.runs) != 1 else ''}"
+        context = f"{live} live of {runs}" if live else f"{runs}, none live" if view.runs else "no run yet"
         self.title(context, ((f"by {self._order} ", "dim"),) if self._order != ORDERS[0] else ())
         rows = self.query_one("#sessions-list", RowList)
         rows.show(self._rows)
