@@ -100,7 +100,7 @@ def _meant(loop: Loop, boards: Boards, agents: frozenset[str]) -> Benchmark:
     for named in reversed(root.named):
         if named.agent_id in agents and _is_name(named.benchmark_id):
             return named.agent_id, named.benchmark_id
-    words = set(_WORD.findall(root.head.prompt[:8_000]))
+    words = {word.strip(".") for word in _WORD.findall(root.head.prompt[:8_000])}
     spoken = [agent_id for agent_id in agents if agent_id in words and agent_id != root.head.agent_id]
     agent_id = spoken[0] if len(spoken) == 1 else root.head.agent_id
     own = [benchmark_id for owner, benchmark_id in boards if owner == agent_id and benchmark_id in words]

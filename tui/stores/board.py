@@ -154,10 +154,11 @@ def _evaluated(
     expected = _expected(record.prediction) if record else {}
     earlier = {case.case: case.score for case in before.cases} if before and comparable else {}
     entry = rounds.get(evaluation.version)
+    accepted = record is not None or (entry is not None and entry.decision == "accepted")
     return BoardRow(
         key=f"evaluation:{place}",
         version=evaluation.version,
-        what="accepted" if record else "baseline" if place == 0 else "evaluation",
+        what="accepted" if accepted else "baseline" if place == 0 else "evaluation",
         score=evaluation.score,
         reference=record.reference_score if record else before.score if before and comparable else None,
         time=evaluation.time,
