@@ -80,8 +80,6 @@ def _pointed_at(directory: str, home: str | None, project_id: str) -> tuple[Proj
 
 def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) -> ProjectPaths:
     """Return the project to open; the default one is made where there is none at all yet, with a word of welcome."""
-    from core.state.fresh import ensure_home
-
     places = HomePaths(root)
     project = places.project(project_id)
     if project.root.is_dir():
@@ -98,6 +96,8 @@ def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) 
             f"There is nothing to look at in {root} yet.",
             hint=f"{demo_hint()}\nAnother state directory: exuvia open DIR --read-only",
         )
+    from core.state.fresh import ensure_home  # the first start only: the others come to the screen without it
+
     ensure_home(root)
     for line in welcome(root):
         note(line)
