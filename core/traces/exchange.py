@@ -5,10 +5,11 @@ A list of a large trace shows these beside its rows without analysing the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.traces.analysis import Request, ToolUse, analyze, span_ms
+from core.traces.cost import Prices, is_price, tokens_cost
 from core.traces.parsing import Entry, Gap
 from core.traces.tokens import Tokens
 
@@ -72,3 +73,15 @@ def run_ms(tool: ToolUse) -> int:
 def wait_ms(tool: ToolUse) -> int:
     """Return how long a call waited for its approval."""
     return max(0, span_ms(tool.call, tool.approval)) if tool.approval else 0
+
+
+def request_cost(tokens: Tokens | None, meta: Mapping[str, object], prices: Prices) -> float | None:
+    """Return USD of a request under a session_meta, None where tokens or price are not known."""
+    price = prices.get((str(meta.get("provider") or ""), str(meta.get("model_id") or "")))
+    return tokens_cost(tokens, price) if tokens is not None and price is not None and is_price(price) else None
+
+
+def window_of(meta: Mapping[str, object]) -> int | None:
+    """Return the context window that a session_meta names, in tokens."""
+    window = meta.get("model_context_window")
+    return window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else None

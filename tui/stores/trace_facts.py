@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.traces.cost import Prices, is_price, tokens_cost
-from core.traces.exchange import Exchange
+from core.traces.cost import Prices
+from core.traces.exchange import Exchange, request_cost, window_of
 from core.traces.tokens import Tokens
 
 
@@ -71,20 +71,8 @@ def request_facts(exchange: Exchange, meta: Mapping[str, object], prices: Prices
         exchange.is_unknown,
         exchange.model_ms,
         exchange.per_second,
-        cost_of(exchange.tokens, meta, prices),
+        request_cost(exchange.tokens, meta, prices),
         window_of(meta),
         exchange.request.status or "",
         exchange.request.compaction,
     )
-
-
-def cost_of(tokens: Tokens | None, meta: Mapping[str, object], prices: Prices) -> float | None:
-    """Return USD of a request under a session_meta, None where tokens or price are not known."""
-    price = prices.get((str(meta.get("provider", "")), str(meta.get("model_id", ""))))
-    return tokens_cost(tokens, price) if tokens is not None and price is not None and is_price(price) else None
-
-
-def window_of(meta: Mapping[str, object]) -> int | None:
-    """Return the context window that a session_meta names, in tokens."""
-    window = meta.get("model_context_window")
-    return window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else None
