@@ -35,11 +35,12 @@ class Line:
 class Teller:
     """Tells what is new in each view of one run; without `end`, the caller says how it ended.
 
-    Invariant: no fact is told twice.
+    Invariant: no fact is told twice; a phase, which may come again in the next round, not twice in a row.
     """
 
     told: set[str] = field(default_factory=set)
     end: bool = True
+    phase: str = ""
 
     def news(self, view: RunView) -> Iterator[str]:
         """Yield the lines that `view` adds to what was told."""
@@ -49,7 +50,11 @@ class Teller:
     def lines(self, view: RunView) -> Iterator[Line]:
         """Yield what `view` adds, with its values."""
         for line in (*facts(view), *(ended(view) if self.end else ())):
-            if line.key not in self.told:
+            if line.event == "phase":
+                if line.key != self.phase:
+                    self.phase = line.key
+                    yield line
+            elif line.key not in self.told:
                 self.told.add(line.key)
                 yield line
 
@@ -91,7 +96,7 @@ def facts(view: RunView) -> Iterator[Line]:
     if view.phase:
         detail = f" ({view.phase_detail})" if view.phase_detail else ""
         yield Line(
-            f"phase {view.phase} {len(view.pilots)} {len(view.rounds)}",
+            f"phase {view.phase} {view.phase_detail}",
             "phase",
             f"{view.kind}: {view.phase}{detail}",
             {"phase": view.phase, "detail": view.phase_detail},
@@ -205,12 +210,16 @@ def waits(approval: Approval, *, home: str = "") -> Line:
     A run that waits in a process of its own needs no --resume, and isn't disturbed by it.
     """
     at = f"{approval.id}{' --resume' if approval.run_id else ''}{home}"
+    if approval.kind == "question":
+        ways = f"Answer: exuvia approvals answer {approval.id} TEXT{at.removeprefix(approval.id)}"
+    else:
+        ways = f"Yes: exuvia approvals approve {at}  No: exuvia approvals reject {at} --reason TEXT"
+    asked = _short(f"{approval.title} ({approval.agent_id})").rstrip(".")
     return Line(
         f"waits {approval.id}",
         "waits",
-        f"{approval.kind} waits for you: {_short(approval.title)} ({approval.agent_id}). "
-        f"Look: exuvia approvals show {approval.id}{home}  Yes: exuvia approvals approve {at}  "
-        f"No: exuvia approvals reject {at} --reason TEXT",
+        f"{approval.kind.replace('_', ' ')} waits for you: {asked}. "
+        f"Look: exuvia approvals show {approval.id}{home}  {ways}",
         {
             "approval_id": approval.id,
             "kind": approval.kind,
@@ -224,6 +233,8 @@ def waits(approval: Approval, *, home: str = "") -> Line:
 _ACTS = {
     "approve": "approved",
     "reject": "rejected",
+    "answer": "answered",
+    "tell": "word sent to",
     "roll_back": "rolled back",
     "undo": "undone",
     "import": "imported into",

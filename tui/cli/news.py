@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from core import __version__
@@ -52,6 +53,7 @@ class Watcher:
     _asked: dict[str, approvals.Approval] = field(default_factory=dict)
     _audited: int = 0
     _scored: dict[tuple[str, str], int] = field(default_factory=dict)
+    _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _unreadable: set[str] = field(default_factory=set)
     _begun: bool = False
 
@@ -83,7 +85,7 @@ class Watcher:
             names = []
         for name in names:
             before = self._views.get(name)
-            stamp = self._stamp(name)
+            stamp = _stamp(run_paths(self.project, name).journal)
             # An ended run stays ended until its journal grows; a live one may have died without a word.
             if before is not None and stamp == self._stamps.get(name) and before.state not in LIVE:
                 continue
@@ -95,12 +97,13 @@ class Watcher:
             self._views[name], self._stamps[name] = view, stamp
             yield from self._of_run(name, before, view)
 
-    def _stamp(self, name: str) -> tuple[int, int]:
-        try:
-            status = run_paths(self.project, name).journal.stat()
-        except OSError:
-            return -1, -1
-        return status.st_size, status.st_mtime_ns
+    def _changed(self, path: Path) -> bool:
+        """Tell whether a file is another than at the last look."""
+        stamp = _stamp(path)
+        if self._seen.get(path) == stamp:
+            return False
+        self._seen[path] = stamp
+        return True
 
     def _of_run(self, name: str, before: RunView | None, view: RunView) -> Iterator[Told]:
         teller = self._tellers.setdefault(name, Teller(end=False))
@@ -129,6 +132,8 @@ class Watcher:
         return lines.waits(approval, home=self.home)
 
     def _audit(self) -> Iterator[Told]:
+        if not self._changed(self.project.audit):
+            return
         entries = audit.read(self.project)
         for entry in entries[min(self._audited, len(entries)) :]:
             yield Told(entry.time, "", lines.decided(entry))
@@ -140,6 +145,8 @@ class Watcher:
         for agent_id in self.project.agent_ids():
             agent = self.project.agent(agent_id)
             for name in agent.benchmark_ids():
+                if not self._changed(agent.benchmark(name).scoreboard):
+                    continue
                 board = read_scoreboard(agent.benchmark(name).scoreboard).evaluations
                 known = self._scored.get((agent_id, name), 0)
                 self._scored[agent_id, name] = len(board)
@@ -152,8 +159,8 @@ class Watcher:
         """Return where things stand, as lines for people and as values."""
         agents = [summary for summary in list_agents(self.project) if summary.id != OPERATOR_AGENT]
         rows = [self._agent(summary.id, summary.version, summary.problem) for summary in agents]
-        # Those with a score first: an agent nobody measured says little.
-        order = sorted(range(len(rows)), key=lambda index: rows[index][1]["score"] is None)
+        # Those that were measured first: the others and the example say little.
+        order = sorted(range(len(rows)), key=lambda index: _weight(rows[index][1]))
         said = [f"Exuvia {__version__}. Project {self.project.id} in {self.project.root.parent}."]
         said += [rows[index][0] for index in order[:AGENTS_SHOWN]]
         if len(order) > AGENTS_SHOWN:
@@ -192,3 +199,17 @@ class Watcher:
                 latest = {"benchmark_id": name, "version": last.version, "score": last.score, "provider": last.provider}
         said = f"agent {agent_id}: v{version}, {'; '.join(scores) or 'no score yet'}"
         return said, {"agent_id": agent_id, "version": version, "score": latest and latest["score"], "latest": latest}
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
+
+
+def _weight(row: dict[str, Any]) -> int:
+    if row["score"] is None:
+        return 2
+    return 1 if row["latest"]["provider"] == "example" else 0

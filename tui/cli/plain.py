@@ -8,6 +8,7 @@ the home.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import select
@@ -18,8 +19,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import click
-
 from core.foundation.clock import now_s, parse_ms
 from core.foundation.errors import ExitCode
 from core.foundation.visible import visible_line
@@ -27,7 +26,9 @@ from core.state.paths import ProjectPaths
 from core.state.watch import watch
 from tui.cli.news import Told, Watcher
 
-_LOOK_S = 1.0  # a run whose process was killed changes no file, so live ones are looked at
+# The file system tells at once. What it doesn't tell (a killed process, a network mount, a change that came before
+# the watch stood) is found by looking this often, which costs a few stat calls.
+_LOOK_S = 1.0
 
 
 @dataclass
@@ -60,6 +61,10 @@ class Printer:
         about = "" if not told.run_id or told.run_id in told.line.text else f"{told.run_id}: "
         self._put(f"{moment:%H:%M:%S} {about}{told.line.text.strip()}")
 
+    def say(self, line: str) -> None:
+        """Print a line that is no event."""
+        self._put(line)
+
     def _date(self, moment: datetime) -> None:
         day = f"{moment:%Y-%m-%d}"
         if day != self._day:
@@ -67,7 +72,9 @@ class Printer:
             self._put(f"{day}, times {moment:UTC%z}")
 
     def _put(self, line: str) -> None:
-        click.echo(visible_line(line))  # flushes, so that a line is there when it happens
+        # Not by click, which takes an ASCII terminal for a mistake; flushed, so that a line is there when it happens.
+        sys.stdout.write(visible_line(line) + "\n")
+        sys.stdout.flush()
 
 
 def _local(milliseconds: int) -> datetime:
@@ -85,7 +92,7 @@ def tell(project: ProjectPaths, *, home: str = "", as_json: bool = False, once: 
     if once:
         return int(ExitCode.DONE)
     if not as_json:
-        click.echo("Ctrl-C ends this; runs go on.")
+        printer.say("Ctrl-C ends this; runs go on.")
     return asyncio.run(_follow(watcher, printer))
 
 
@@ -96,14 +103,9 @@ async def _follow(watcher: Watcher, printer: Printer) -> int:
     watching = asyncio.ensure_future(_stir(watcher.project, stop, stirred))
     try:
         while not stop.is_set() and not _unheard():
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stirred.wait(), _LOOK_S)
-                quiet = False
-            except TimeoutError:
-                quiet = True
             stirred.clear()
-            if quiet and not watcher.live and not watching.done():
-                continue  # nothing can have happened that the file system did not tell
             for told in watcher.look():
                 printer.event(told)
     finally:
