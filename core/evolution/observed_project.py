@@ -58,6 +58,7 @@ class Observer:
         self.project = project
         self._clock = clock
         self._heads: dict[str, SessionHead] = {}
+        self._leading: dict[str, list[SessionHead]] = {}  # by Workspace, newest first; made where it is asked for
         self._requests: dict[str, tuple[str, EvaluationRequest | None]] = {}
         self._followed: dict[str, _Followed] = {}
         self._parents: dict[str, str] = {}
@@ -110,6 +111,7 @@ class Observer:
                     if head is not None and not head.tools & OWN_TOOLS:
                         heads[session_id] = head
         self._heads = heads
+        self._leading = {}
         for gone in self._followed.keys() - heads.keys():
             del self._followed[gone]
 
@@ -184,13 +186,15 @@ class Observer:
     def _candidates(self, seen: Seen) -> Iterable[Seen]:
         """Yield the Sessions that may have started an Evaluator, likeliest first: one Workspace, and begun before."""
         head = seen.head
-        heads = [
-            other
-            for other in self._heads.values()
-            if other.source != "subagent" and other.workspace == head.workspace and other.first_ts <= seen.first_ts
-        ]
-        heads.sort(key=lambda other: (other.agent_id == head.agent_id, other.first_ts), reverse=True)
-        return (self._follow(other) for other in heads)
+        if not self._leading:
+            for other in self._heads.values():
+                if other.source != "subagent":
+                    self._leading.setdefault(other.workspace, []).append(other)
+            for heads in self._leading.values():
+                heads.sort(key=lambda other: other.first_ts, reverse=True)
+        here = [other for other in self._leading.get(head.workspace, ()) if other.first_ts <= seen.first_ts]
+        here.sort(key=lambda other: other.agent_id != head.agent_id)
+        return (self._follow(other) for other in here)
 
     def _target(self, seen: Seen, request: EvaluationRequest) -> str:
         """Return the Session of the Target that an Evaluator ran, "" where none is known yet (no. 66)."""
@@ -215,10 +219,12 @@ class Observer:
 
     def _follow(self, head: SessionHead) -> Seen:
         """Walk what was appended to a Session and return what is known of it."""
-        followed = self._followed.setdefault(head.session_id, _Followed())
+        followed = self._followed.get(head.session_id)
+        if followed is None:
+            followed = self._followed[head.session_id] = _Followed()
+        if followed.seen is not None and followed.seen.head is head:
+            return followed.seen  # a head is made anew wherever its files changed
         sizes = tuple((os.fspath(shard.path), shard.size) for shard in head.files)
-        if followed.seen is not None and followed.sizes == sizes and followed.seen.head is head:
-            return followed.seen
         known = [path for path, _ in followed.sizes]
         if [path for path, _ in sizes][: len(known)] != known or not all(map(self._goes_on(followed), known)):
             followed = self._followed[head.session_id] = _Followed()
