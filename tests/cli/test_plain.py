@@ -123,7 +123,9 @@ def test_each_event_is_told_once_and_in_order(home: ProjectPaths) -> None:
         )  # fmt: skip
         assert told(watcher) == ["candidate: round 1: v4 is measured: Reading notes first helps."]
         here = {"stage": "round", "index": 1, "version": 4}
-        journal.append(EventName.CELL, **{**cell(CASES[0], "scored", score=71.256), **here})
+        journal.append(
+            EventName.CELL, **{**cell(CASES[0], "scored", score=71.256, session_id="s", duration_ms=1), **here}
+        )
         failed = cell(CASES[1], "failed", failure_code="evaluation_failed", reason="no answer", attempt=1)
         journal.append(EventName.CELL, **{**failed, **here})
         assert told(watcher) == [
