@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.message_pump import MessagePump
 
 from core.state.paths import ProjectPaths
 from tui.stores.console import ConsoleView
-from tui.stores.diff import Side
-from tui.stores.trace import OpenTrace
 from tui.work import Work
+
+if TYPE_CHECKING:
+    from tui.stores.diff import Side
+    from tui.stores.trace import OpenTrace
 
 
 class ViewsChanged(Message):

@@ -17,7 +17,11 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
         Messages arrive at both times; what they say is then nobody's to draw.
         """
-        return self.is_running and 0 < self.whole == len(self.query("*"))
+        return self.is_running and 0 < self.whole == self.count()
+
+    def count(self) -> int:
+        """Return how many widgets the screen has now. Asked often, so it goes without a query."""
+        return sum(1 for _ in self.walk_children())
 
     def run_action_by_id(self, action_id: str) -> None:
         """Do an action of the registry."""

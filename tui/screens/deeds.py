@@ -13,7 +13,7 @@ from tui.messages import Outcome
 from tui.stores.console import ConsoleView
 from tui.stores.freeze_page import FreezeView
 from tui.stores.inbox import Call, Item, Question
-from tui.stores.sessions import RunLine
+from tui.stores.session_lines import RunLine
 from tui.widgets.prompt import Prompt
 from tui.widgets.spans import short
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from core.state.paths import ProjectPaths
 from tui.stores import board, versions
 from tui.stores.board import BoardView
-from tui.stores.inbox import InboxStore, InboxView
-from tui.stores.matrix import MatrixStore, MatrixView
+from tui.stores.inbox import InboxView
+from tui.stores.matrix_page import MatrixView
 from tui.stores.runs import Runs, Subject, choose, subjects
-from tui.stores.sessions import SessionsStore, SessionsView
+from tui.stores.session_lines import SessionsView
 from tui.stores.versions import VersionsView
+
+if TYPE_CHECKING:
+    from tui.stores.inbox import InboxStore
+    from tui.stores.matrix import MatrixStore
+    from tui.stores.sessions import SessionsStore
 
 Topic = str
 TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox"})
@@ -58,9 +65,26 @@ class ConsoleStore:
         self.runs = Runs(project)
         self.view = ConsoleView(project.id)
         self.chosen: Subject | None = None
-        self._sessions = SessionsStore(project)
-        self._matrix = MatrixStore(project)
-        self._inbox = InboxStore(project)
+
+    # What loads is imported by the first load, which comes after the first paint.
+
+    @cached_property
+    def _sessions(self) -> SessionsStore:
+        from tui.stores.sessions import SessionsStore
+
+        return SessionsStore(self.project)
+
+    @cached_property
+    def _matrix(self) -> MatrixStore:
+        from tui.stores.matrix import MatrixStore
+
+        return MatrixStore(self.project)
+
+    @cached_property
+    def _inbox(self) -> InboxStore:
+        from tui.stores.inbox import InboxStore
+
+        return InboxStore(self.project)
 
     @property
     def unfinished(self) -> frozenset[Topic]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
-from tui.stores.freeze_page import FreezeView, freeze_page
 
 if TYPE_CHECKING:
     from core.state.approvals import Approval, Decision
+    from tui.stores.freeze_page import FreezeView
 
 _DECIDED = 40
 
@@ -146,6 +146,8 @@ class InboxStore:
         from core.state import approvals
 
         if approval.kind == "freeze":
+            from tui.stores.freeze_page import freeze_page
+
             return freeze_page(self.project, approval)
         shown = approvals.shown(approval)
         if approval.kind == "question":

@@ -6,12 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from core.evolution.run_view import CellView, RunView
 from core.foundation.clock import parse_ms
-from tui.stores.meters import Meter
 from tui.stores.runs import LIVE
-from tui.stores.trace_lines import TraceLine
+
+if TYPE_CHECKING:
+    from tui.stores.meters import Meter
+    from tui.stores.trace_lines import TraceLine
 
 ROLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
 RUNNING = frozenset({"running", "repairing"})

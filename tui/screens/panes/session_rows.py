@@ -6,8 +6,7 @@ from time import time
 
 from tui.palette import MARKS, STATES, score_tone
 from tui.screens.panes.base import elapsed, points, span_of
-from tui.stores.session_lines import began
-from tui.stores.sessions import RunLine, SessionLine
+from tui.stores.session_lines import RunLine, SessionLine, began
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, middle, short, two_sided, width_of
 

@@ -11,7 +11,7 @@ from tui.actions import bindings
 from tui.screens.deeds import Listener
 from tui.screens.panes.base import Pane, TraceWanted
 from tui.screens.panes.session_rows import WIDE, heading, note, run_row, session_row
-from tui.stores.sessions import RunLine, SessionLine
+from tui.stores.session_lines import RunLine, SessionLine
 from tui.widgets.line_list import LineList, Row, RowList
 
 ORDERS = ("newest", "role", "state", "cost")

@@ -11,8 +11,7 @@ from tui.palette import STATES
 from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, elapsed, money
 from tui.screens.panes.session_rows import beat, counted
-from tui.stores.session_lines import SessionsView
-from tui.stores.sessions import RunLine
+from tui.stores.session_lines import RunLine, SessionsView
 from tui.widgets.bars import Bar
 from tui.widgets.line_list import Row, RowList
 from tui.widgets.spans import Line, Span, fit, joined
