@@ -264,7 +264,7 @@ def _pilots(groups: Sequence[Group], places: Sequence[Place]) -> tuple[Mapping[s
 def _phase(
     roles: Sequence[str], groups: Sequence[Group], stages: Sequence[Place], cells: Sequence[CellView], *, done: bool
 ) -> tuple[str, str]:
-    """Return what the loop is at, in words, and which part of it."""
+    """Return what the loop is at, in words, and which part of it where they don't say."""
     if done:
         return "done", ""
     if not groups:
@@ -276,10 +276,10 @@ def _phase(
         "evaluation": f"v{group.version}",
     }[place.stage]
     if any(cell.state in ("running", "repairing") for cell in cells):
-        return ("piloting" if place.stage == "pilot" else f"evaluating {what}"), what
+        return ("piloting", what) if place.stage == "pilot" else (f"evaluating {what}", "")
     if group.stored:
-        return f"{what} is on the scoreboard", what
-    return f"deciding on {what}", what
+        return f"{what} is on the scoreboard", ""
+    return f"deciding on {what}", ""
 
 
 def _sessions(

@@ -73,8 +73,7 @@ def facts(view: RunView) -> Iterator[Line]:
         yield Line(
             f"pilot {pilot['i']} {pilot['score']}",
             "pilot",
-            f"pilot {pilot['i']}: {points(pilot['score'])}; what changed was predicted "
-            f"{points(pilot.get('predicted'))}, observed {points(pilot.get('observed', pilot['score']))}{missed}",
+            f"pilot {pilot['i']}: {points(pilot['score'])}" + _against(pilot) + missed,
             {name: pilot.get(name) for name in ("i", "score", "predicted", "observed", "missed")},
         )
     if view.frozen_pilot is not None:
@@ -125,7 +124,7 @@ def _round(entry: RoundView) -> Iterator[Line]:
         yield Line(
             f"candidate {entry.round} {entry.version}",
             "candidate",
-            f"round {entry.round}: v{entry.version} is measured: {_short(entry.hypothesis)}",
+            f"round {entry.round}: v{entry.version} is measured{_why(entry)}",
             {"round": entry.round, "version": entry.version, "hypothesis": entry.hypothesis},
         )
         return
@@ -133,7 +132,7 @@ def _round(entry: RoundView) -> Iterator[Line]:
         f"round {entry.round} {entry.version}",
         "decision",
         f"round {entry.round}: v{entry.version} {entry.decision}, {points(entry.score)} "
-        f"against {points(entry.reference_score)}: {_short(entry.hypothesis)}",
+        f"against {points(entry.reference_score)}{_why(entry)}",
         {
             "round": entry.round,
             "version": entry.version,
@@ -144,6 +143,19 @@ def _round(entry: RoundView) -> Iterator[Line]:
             "prediction_held": entry.prediction_held,
         },
     )
+
+
+def _against(pilot: Mapping[str, Any]) -> str:
+    """Return what a pilot was predicted to come to; nothing where nobody said, as in another program's run."""
+    if not is_number(pilot.get("predicted")):
+        return ""
+    observed = points(pilot.get("observed", pilot["score"]))
+    return f"; what changed was predicted {points(pilot['predicted'])}, observed {observed}"
+
+
+def _why(entry: RoundView) -> str:
+    said = _short(entry.hypothesis or entry.note)
+    return f": {said}" if said else ""
 
 
 def ended(view: RunView) -> Iterator[Line]:
@@ -170,7 +182,7 @@ def begun(view: RunView) -> Line:
     return Line(
         f"began {view.pid}",
         "run_started",
-        f"{view.run_id}: {view.kind} of {view.agent_id}{on}{rehearsed(view)}",
+        f"{view.run_id}: {view.kind} of {view.agent_id}{on}{rehearsed(view)}{_observed(view)}",
         {"agent_id": view.agent_id, "benchmark_id": view.benchmark_id, "kind": view.kind},
     )
 
@@ -183,7 +195,7 @@ def at_work(view: RunView) -> str:
     if cells:
         done.append(f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'} running")
     said = ", ".join(part for part in done if part) or "starting"
-    return f"run {view.run_id} of {view.agent_id}{on}: {view.state}, {said}{rehearsed(view)}"
+    return f"run {view.run_id} of {view.agent_id}{on}: {view.state}, {said}{rehearsed(view)}{_observed(view)}"
 
 
 def _far(view: RunView) -> str:
@@ -196,6 +208,11 @@ def _far(view: RunView) -> str:
         limit = f" of {view.spec['pilots']}" if is_number(view.spec.get("pilots")) else ""
         return f"pilot {view.pilots[-1]['i']}{limit}, {points(view.pilots[-1]['score'])}"
     return ""
+
+
+def _observed(view: RunView) -> str:
+    """Return the mark of a run that another program makes, else nothing."""
+    return " (observed: another program's)" if view.observed else ""
 
 
 def rehearsed(view: RunView) -> str:

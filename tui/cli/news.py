@@ -12,6 +12,7 @@ from typing import Any
 
 from core import __version__
 from core.evolution import runs
+from core.evolution.observed_project import Observer
 from core.evolution.run_view import RunView
 from core.evolution.specs import run_paths
 from core.foundation.clock import now_s
@@ -57,9 +58,12 @@ class Watcher:
     _unreadable: set[str] = field(default_factory=set)
     _begun: bool = False
 
+    def __post_init__(self) -> None:
+        self._observer = Observer(self.project)
+
     def look(self) -> tuple[Told, ...]:
         """Read what changed since the last look and return it as events, in the order to tell it."""
-        news = [*self._runs(), *self._waiting(), *self._audit(), *self._boards()]
+        news = [*self._runs(), *self._observed(), *self._waiting(), *self._audit(), *self._boards()]
         if self._begun:
             return tuple(news)
         self._begun = True
@@ -96,6 +100,19 @@ class Watcher:
                 continue
             self._views[name], self._stamps[name] = view, stamp
             yield from self._of_run(name, before, view)
+
+    def _observed(self) -> Iterator[Told]:
+        """Tell of runs that another program makes here, as far as its traces tell (`core.evolution.observed`)."""
+        told: set[str | None] = set()
+        for view in self._views.values():
+            if not view.observed:
+                told |= {session.session_id for session in view.sessions}
+                told |= {found for cell in view.cells for found in (cell.session_id, cell.evaluator_session_id)}
+        for view in self._observer.read(frozenset(name for name in told if name)):
+            before = self._views.get(view.run_id)
+            if view != before:
+                self._views[view.run_id] = view
+                yield from self._of_run(view.run_id, before, view)
 
     def _changed(self, path: Path) -> bool:
         """Tell whether a file is another than at the last look."""
@@ -141,7 +158,7 @@ class Watcher:
 
     def _boards(self) -> Iterator[Told]:
         """Tell of evaluations that no run of ours made: another program at work in the same home."""
-        busy = {view.agent_id for view in self._views.values() if view.state in LIVE}
+        busy = {view.agent_id for view in self._views.values() if view.state in LIVE and not view.observed}
         for agent_id in self.project.agent_ids():
             agent = self.project.agent(agent_id)
             for name in agent.benchmark_ids():
