@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from core.models.interface import ModelEntry
 
 R = TypeVar("R")
-_CALLS_A_CELL = 2  # a Target's Session and its Evaluator's
 
 
 def work_options(command: Callable[..., R]) -> Callable[..., R]:
@@ -60,40 +59,25 @@ def work_options(command: Callable[..., R]) -> Callable[..., R]:
 
 def chosen_model(place: Place, model: str | None) -> tuple[dict[str, str], ModelEntry]:
     """Return the pair that --model names, or the project's default, with what is configured of it."""
-    from core.models.registry import resolve
-    from core.state.project import read_project
+    from tui.stores import estimates
 
-    if model is not None:
-        provider, slash, model_id = model.partition("/")
-        if not slash or not provider or not model_id:
-            raise UsageError(f"{model!r} is half a model.", hint="Name the pair: --model PROVIDER/ID")
-    else:
-        default = read_project(place.project).default_model
-        provider, model_id = ("rehearsal", "rehearsal-1") if default is None else (default.provider, default.model_id)
-    _, entry = resolve(place.project, provider, model_id)
-    return {"provider": provider, "model_id": model_id}, entry
+    return estimates.chosen_model(place.project, model)
 
 
-def _common(place: Place, work: dict[str, Any], sessions: int) -> dict[str, Any]:
+def _common(place: Place, work: dict[str, Any], cells: int, *, role: bool = False) -> dict[str, Any]:
     """Return the fields that all specs share, after telling what the run may cost."""
-    from core.agents.estimate import estimate
+    from core.evolution.runs import list_runs
+    from tui.stores import estimates
 
     pair, entry = chosen_model(place, work["model"])
-    expected = estimate(sessions, entry)
-    if pair["provider"] == "rehearsal":
-        note(f"Estimate: up to {sessions} sessions by the rehearsal model; it costs nothing.")
-    else:
-        usd = (
-            "unknown (no price configured)"
-            if expected.usd is None
-            else f"${expected.usd_low:.2f} to ${expected.usd_high:.2f}"
+    cell_s = estimates.cell_seconds(list_runs(place.project), pair["provider"], pair["model_id"])
+    sessions = estimates.sessions_of(cells, role=role)
+    note(f"Estimate: {estimates.expected(sessions, entry, concurrency=work['concurrency'], cell_s=cell_s).words()}.")
+    if estimates.needs_budget(pair["provider"], work["budgets"]):
+        raise UsageError(
+            f"{pair['provider']} / {pair['model_id']} is a real model and the run has no budget.",
+            hint="Say --max-cost USD, or --max-tokens N where no price is configured.",
         )
-        note(f"Estimate: up to {sessions} sessions, about {expected.tokens:,} tokens, cost {usd}.")
-        if work["budgets"]["cost_usd"] is None and work["budgets"]["tokens"] is None:
-            raise UsageError(
-                f"{pair['provider']} / {pair['model_id']} is a real model and the run has no budget.",
-                hint="Say --max-cost USD, or --max-tokens N where no price is configured.",
-            )
     return {
         "model": pair,
         "seed": work["seed"],
@@ -177,6 +161,7 @@ def build(
     from core.evolution.specs import parse_spec
     from core.state.fresh import ensure_home
     from core.state.paths import check_id
+    from tui.stores.estimates import build_cells
 
     check_id("agent", agent_id)
     ensure_home(place.home)
@@ -191,7 +176,7 @@ def build(
             "pilots": pilots,
             "approve": approve,
             "detached_ask": "exit",
-            **_common(place, work, 1 + pilots * 8 * _CALLS_A_CELL),
+            **_common(place, work, build_cells(pilots), role=True),
         }
     )
     return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
@@ -232,7 +217,7 @@ def optimize(
             "target_score": target_score,
             "runs": runs,
             "rounds": rounds,
-            **_common(place, work, 1 + cells * _CALLS_A_CELL),
+            **_common(place, work, cells, role=True),
         }
     )
     return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
@@ -259,7 +244,7 @@ def try_edit(
             "benchmark_id": benchmark_id,
             "runs": runs,
             "hypothesis": hypothesis,
-            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs * _CALLS_A_CELL),
+            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs),
         }
     )
     return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
@@ -292,7 +277,7 @@ def evaluate(
             "benchmark_id": benchmark_id,
             "runs": runs,
             "append": not evidence_only,
-            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs * _CALLS_A_CELL),
+            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs),
         }
     )
     return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
