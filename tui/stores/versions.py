@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.foundation.errors import ExuviaError, NotFoundError
 from core.state.paths import ProjectPaths
 from tui.stores.board import BoardRow
 from tui.stores.runs import Subject
+
+if TYPE_CHECKING:
+    from core.state.timeline import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,17 @@ class VersionRow:
     what: str
     proposer: str
     hypothesis: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionsView:
+    """The versions of an agent, newest first, and every change of it, oldest first (`changes`).
+
+    `target` is where a rollback goes unasked, `undo` what `u` takes back ("" where nothing), `content` the hash of the
+    present state, `edited` the files that differ from what was kept of it.
+    """
+
     agent_id: str = ""
     present: int | None = None
     drift: str = ""
@@ -42,11 +53,13 @@ class VersionsView:
     undo: str = ""
     pending: str = ""
     trouble: str = ""
+    content: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | None) -> VersionsView:
     """Return the view of the agent in sight; newest version first."""
-    from core.state import rollback, snapshots  # what reads whole files is imported after the first paint
+    from core.state import rollback, snapshots, timeline  # what reads whole files is imported after the first paint
 
     if subject is None:
         return VersionsView()
@@ -60,6 +73,7 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
     except (ExuviaError, OSError) as error:
         return VersionsView(subject.agent_id, present, trouble=str(error))
     scored = {row.version: row for row in rows}
+    notes = timeline.notes(agent)
     found: list[VersionRow] = []
     for version in sorted(
         {present, *scored, *(snapshot.version for snapshot in kept if snapshot.version)}, reverse=True
@@ -80,6 +94,7 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
                 row.what if row else "",
                 row.proposer if row else "",
                 row.hypothesis if row else "",
+                next((notes[snapshot.content_hash] for snapshot in own if snapshot.content_hash in notes), ""),
             )
         )
     try:
@@ -98,4 +113,6 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
         target,
         undo,
         "a rollback was interrupted; the next one mends it" if waiting else "",
+        content=drift.content_hash,
+        changes=timeline.timeline(agent),
     )
