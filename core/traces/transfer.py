@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,10 +15,15 @@ from core.traces.parsing import Gap, TraceRecord, parse_line
 from core.traces.shards import check_session_id, session_shards
 
 LARGEST_IMPORT = 14 * 1024 * 1024  # bytes
+Report = Callable[[int, int], None]
+"""Told how much is done of how much, in bytes."""
+_PIECE = 4 << 20
 
 
-def export_trace(agent: AgentPaths, session_id: str, directory: Path) -> tuple[Path, ...]:
+def export_trace(agent: AgentPaths, session_id: str, directory: Path, report: Report | None = None) -> tuple[Path, ...]:
     """Copy every shard of a Session, byte for byte, to `directory`, and return the copies.
+
+    `report` is told how many bytes of how many are copied.
 
     Raises NotFoundError where there is no such Session, ConflictError where a copy would replace a file.
     """
@@ -31,9 +36,14 @@ def export_trace(agent: AgentPaths, session_id: str, directory: Path) -> tuple[P
     for copy in copies:
         if os.path.lexists(copy):
             raise ConflictError(f"{copy} exists already.", hint="Choose another directory, or move that file away.")
+    done, total = 0, sum(shard.size for shard in shards)
     for shard, copy in zip(shards, copies, strict=True):
         with shard.path.open("rb") as source, copy.open("xb") as target:
-            shutil.copyfileobj(source, target)
+            while piece := source.read(_PIECE):
+                target.write(piece)
+                done += len(piece)
+                if report is not None:
+                    report(done, max(total, done))
     return copies
 
 

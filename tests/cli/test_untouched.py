@@ -24,6 +24,7 @@ LOOKING: list[list[str]] = [
     ["trace", "show", SESSION],
     ["trace", "tree", SESSION],
     ["trace", "analyze", SESSION],
+    ["trace", "search", "README"],
     ["scoreboard", "csv_helper", "csv-cleanup"],
     ["scoreboard", "csv_helper", "csv-cleanup", "--candidates"],
     ["skill", "list", "--agent", "csv_helper"],

@@ -20,7 +20,7 @@ from core.evolution.report import render
 from core.evolution.run_view import fold_view
 from core.evolution.spending import sessions
 from tests.evolution.bench import candidate, decision, make_bench
-from tui.cli.progress import Teller
+from tui.cli.lines import Teller
 
 TIME = "2026-01-01T00:00:00.000Z"
 CELL: dict[str, Any] = {

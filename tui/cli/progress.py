@@ -14,15 +14,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from core.evolution import runs
-from core.evolution.run_view import RunView
 from core.foundation.visible import visible_line
-from core.state.paths import ProjectPaths
 from tui.cli.common import note
-from tui.cli.lines import Teller
 
-__all__ = ["Progress", "Teller", "follow", "said_of", "working"]
+if TYPE_CHECKING:
+    from core.evolution.run_view import RunView
+    from core.state.paths import ProjectPaths
 
 BEFORE_S = 1.0  # what takes less is not worth a word
 _DRAW_S = 0.2
@@ -32,6 +31,8 @@ _WIDTH = 24
 
 def follow(project: ProjectPaths, run_id: str, *, end: bool = True) -> RunView:
     """Tell a run on stderr until it has ended; return its last view. Ctrl-C leaves the run alone."""
+    from core.evolution import runs
+    from tui.cli.lines import Teller
 
     async def told() -> RunView:
         teller = Teller(end=end)

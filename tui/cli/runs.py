@@ -120,7 +120,7 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     """Show RUN: its pilots or rounds, its cells, its cost and its report."""
     from core.evolution import runs as engine
     from core.evolution.specs import run_paths
-    from tui.cli.progress import Teller
+    from tui.cli.lines import Teller
     from tui.cli.progress import follow as tell
 
     paths = run_paths(place.project, run_id)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +13,50 @@ import click
 from core.foundation.errors import NotFoundError
 from core.foundation.visible import visible_line
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.trace_search import search
 
 if TYPE_CHECKING:
     from core.state.paths import AgentPaths
     from core.traces.parsing import Gap, TraceRecord
     from core.traces.project_sessions import ProjectSessions
+    from core.traces.session_trace import SessionTrace
     from core.traces.tree import SessionNode
+    from tui.cli.progress import Progress
 
 _SUMMARY = 100  # characters of a record in a list
 
 
 @click.group(epilog="Example:  exuvia trace list --agent data_helper")
 def trace() -> None:
-    """List, show, analyse, export and import traces."""
+    """List, show, search, analyse, export and import traces."""
+
+
+trace.add_command(search)
+
+
+@contextmanager
+def _read(agent: AgentPaths, session_id: str) -> Iterator[tuple[SessionTrace, Progress]]:
+    """Open a Session and index it, telling how far it is where that takes its time."""
+    from core.traces.session_trace import SessionTrace
+    from tui.cli.progress import working
+
+    with SessionTrace(agent, session_id, index=False) as session, working(f"reading {session_id}") as progress:
+        before, total = 0, sum(file.size for file in session.files)
+        for file in session.files:
+            for step in file.index_batches():
+                progress(before + step.done, total)
+            before += file.size
+        yield session, progress
+
+
+def _counted(session: SessionTrace, progress: Progress) -> Iterator[TraceRecord]:
+    """Yield every record, telling how far it is."""
+    before, total = 0, sum(file.size for file in session.files)
+    for file in session.files:
+        for record in file.iter_records():
+            progress(before + record.end, total)
+            yield record
+        before += file.size
 
 
 def _agent_of(place: Place, session_id: str) -> tuple[AgentPaths, ProjectSessions]:
@@ -70,7 +103,7 @@ def list_all(agent_id: str | None, limit: int, as_json: bool, place: Place) -> N
             }
         )
     elif not heads:
-        say("No sessions yet.")
+        say("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo")
     else:
         print_table(
             ("session", "agent", "kind", "model", "bytes", "title"),
@@ -117,10 +150,9 @@ def _entry_facts(entry: TraceRecord | Gap) -> dict[str, Any]:
 def show(session_id: str, start: int, count: int, as_json: bool, place: Place) -> None:
     """Show the entries of SESSION; what is no record is shown as a gap with its bytes."""
     from core.traces.parsing import Gap
-    from core.traces.session_trace import SessionTrace
 
     agent, _ = _agent_of(place, session_id)
-    with SessionTrace(agent, session_id) as session:
+    with _read(agent, session_id) as (session, _):
         entries = session.window(start, count)
         total = len(session)
     if as_json:
@@ -195,11 +227,10 @@ def tree(session_id: str, as_json: bool, place: Place) -> None:
 def analyze(session_id: str, as_json: bool, place: Place) -> None:
     """Show SESSION in numbers: tasks, requests, tools, tokens, times."""
     from core.traces.analysis import analyze as analyse
-    from core.traces.session_trace import SessionTrace
 
     agent, _ = _agent_of(place, session_id)
-    with SessionTrace(agent, session_id) as session:
-        analysis = analyse(session.iter_records())
+    with _read(agent, session_id) as (session, progress):
+        analysis = analyse(_counted(session, progress))
     if as_json:
         print_json(analysis.as_golden())
         return
@@ -227,9 +258,11 @@ def analyze(session_id: str, as_json: bool, place: Place) -> None:
 def export(session_id: str, directory: Path, as_json: bool, place: Place) -> None:
     """Write the raw files of SESSION into DIRECTORY."""
     from core.traces.transfer import export_trace
+    from tui.cli.progress import working
 
     agent, _ = _agent_of(place, session_id)
-    written = export_trace(agent, session_id, directory)
+    with working(f"exporting {session_id}") as progress:
+        written = export_trace(agent, session_id, directory, progress)
     if as_json:
         print_json({"files": [str(path) for path in written]})
     else:
@@ -245,8 +278,11 @@ def export(session_id: str, directory: Path, as_json: bool, place: Place) -> Non
 def import_(source: Path, agent_id: str, as_json: bool, place: Place) -> None:
     """Add the trace in SOURCE to an agent; every line must parse, a session that is there is refused."""
     from core.traces.transfer import import_trace
+    from tui.cli.progress import working
 
-    path = import_trace(place.agent(agent_id), source)
+    agent = place.agent(agent_id)
+    with working(f"importing {source.name}"):
+        path = import_trace(agent, source)
     if as_json:
         print_json({"path": str(path)})
     else:

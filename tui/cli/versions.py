@@ -248,8 +248,11 @@ def diff(agent_id: str, before: str, after: str, benchmark_id: str, patch: bool,
 def export(agent_id: str, out: Path | None, version: int | None, as_json: bool, place: Place) -> None:
     """Write a version of AGENT as an archive that the shared format knows; never with the vault."""
     from core.state import transfer
+    from tui.cli.progress import working
 
-    written = transfer.export(place.agent(agent_id), version, out or Path.cwd())
+    agent = place.agent(agent_id)
+    with working(f"exporting {agent_id}") as progress:
+        written = transfer.export(agent, version, out or Path.cwd(), report=progress)
     if as_json:
         print_json({"path": str(written)})
     else:
@@ -266,11 +269,14 @@ def import_(agent_id: str, archive: Path, confirm: bool, as_json: bool, place: P
     """Replace the state of AGENT by an archive's. What is there is kept first; a hostile archive is refused whole."""
     from core.evolution import runs
     from core.state import transfer
+    from tui.cli.progress import working
 
+    agent = place.agent(agent_id)
     try:
-        result = transfer.import_archive(
-            place.agent(agent_id), archive, confirmed=confirm, actor="cli", live_run=runs.live_run
-        )
+        with working(f"importing {archive.name}") as progress:
+            result = transfer.import_archive(
+                agent, archive, confirmed=confirm, actor="cli", live_run=runs.live_run, report=progress
+            )
     except transfer.VersionConflictError as error:
         error.hint = "To import it all the same, say --confirm; the present state is kept first."
         raise
