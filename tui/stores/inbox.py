@@ -63,9 +63,11 @@ class Item:
     @property
     def what(self) -> str:
         """What is asked, in a line."""
+        from tui.stores.freeze_page import FreezeView
+
         match self.page:
-            case FreezeView():
-                return f"freeze {self.benchmark_id} as it stands ({len(self.page.cases)} Cases)"
+            case FreezeView(cases=cases):
+                return f"freeze {self.benchmark_id} as it stands ({len(cases)} Cases)"
             case Question(text=text):
                 return text
             case Call(tool=tool, arguments=arguments):

@@ -27,9 +27,10 @@ class RunLine:
     """A run as the Sessions pane shows it; an `observed` one is another program's, and out of our reach.
 
     `step` is how far it is ("pilot 2/4"), `cases` what its Targets work on now, `then` what the operator may start
-    next, `came` what it came to. `cost` is USD as far as known and `unknown` the number of requests or cells whose cost nobody told; `turns`
-    are the requests of its own Session, None where they are not counted yet. `beat_ms` is the last sign of life of a
-    living engine; `told` are words of the operator that its Session has yet to read, `waits` how many questions wait.
+    next, `came` what it came to. `cost` is USD as far as known and `unknown` the number of requests or cells whose
+    cost nobody told; `turns` are the requests of its own Session, None where they are not counted yet. `beat_ms` is
+    the last sign of life of a living engine; `told` are words of the operator that its Session has yet to read,
+    `waits` how many questions wait.
     """
 
     run_id: str

@@ -1,0 +1,212 @@
+"""The form that starts a run: each field explained, the last values kept, the estimate before the y."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+
+from tui import commands
+from tui.actions import bindings
+from tui.messages import Outcome
+from tui.screens.base import ConsoleScreen
+from tui.screens.form import START, FormLines, Said
+from tui.screens.panes.sessions import RunStarted, SessionsPane
+from tui.stores import forms, start_form
+from tui.stores.start_form import Facts
+from tui.widgets.bars import Bar, Rule
+from tui.widgets.prompt import Prompt
+from tui.widgets.spans import Line, wrap
+
+if TYPE_CHECKING:
+    from core.evolution.run_view import RunView
+    from core.evolution.specs import RunSpec
+    from core.state.paths import ProjectPaths
+    from tui.screens.frame import Frame
+    from tui.stores.sessions import RunLine
+    from tui.work import Work
+
+KIND = "kind"
+_TITLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
+
+
+class StartScreen(ConsoleScreen):
+    """What to start, field by field. Esc leaves; what was typed is there again next time, per kind of run.
+
+    Invariant: `values` is what is on screen; `send` hears a spec only after a y.
+    """
+
+    BINDINGS = bindings("global", only=("back", "redraw", "interrupt"))
+    DEFAULT_CSS = """
+    StartScreen #form-lines { height: 1fr; }
+    StartScreen #form-says { height: 3; }
+    StartScreen #form-estimate { height: 2; }
+    """
+
+    def __init__(self, facts: Facts, given: dict[str, str], send: Callable[[RunSpec], None]) -> None:
+        super().__init__(id="starting")
+        self._facts, self._given, self._send = facts, given, send
+        self.values = self._begin(given.get(KIND) or forms.remembered("last").get(KIND, ""))
+
+    def _begin(self, kind: str) -> dict[str, str]:
+        """Return what the form of a kind begins with: what was typed last, and over it what is asked for now."""
+        kind = kind if kind in start_form.KINDS else start_form.KINDS[0]
+        # A Builder makes something new, so only for the others is what is in sight what is meant.
+        given = {} if kind == "build" else self._given
+        return start_form.filled({**forms.remembered(kind), **given, KIND: kind}, self._facts)
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="form-title", reverse=True)
+        yield FormLines("Start", id="form-lines")
+        yield Rule(id="form-rule")
+        yield Said(id="form-says")
+        yield Said(id="form-estimate")
+        yield Prompt(id="form-prompt")
+        yield Bar(id="form-footer")
+
+    def on_mount(self) -> None:
+        self.whole = len(self.query("*"))
+        self.query_one("#form-footer", Bar).show(
+            ((" Tab", "key"), (" next   ", "dim"), ("Left Right", "key"), (" choose   ", "dim"), ("PgDn", "key"),
+             (" to Start   ", "dim"), ("Esc", "key"), (" back, keeps what you typed", "dim"))
+        )  # fmt: skip
+        self._draw()
+        lines = self.query_one(FormLines)
+        lines.focus()
+        first = next((one.name for one in lines.fields if lines.faults.get(one.name)), START)
+        lines.go_to(first)
+        lines.shown_faults.clear()
+
+    def restore_focus(self) -> None:
+        self.query_one(FormLines).focus()
+
+    def _draw(self) -> None:
+        lines = self.query_one(FormLines)
+        self.values = start_form.filled(self.values, self._facts)
+        lines.show(
+            start_form.fields_of(self.values, self._facts),
+            self.values,
+            start_form.faults_of(self.values, self._facts),
+        )
+        title = _TITLES[self.values[KIND]]
+        self.query_one("#form-title", Bar).show(((f" Start: {title}", "strong"),))
+        self._says()
+
+    def _says(self) -> None:
+        lines = self.query_one(FormLines)
+        width = max(20, (self.size.width or 80) - 3)
+        one = lines.field
+        said = one.says if one else "Enter starts it, after a y. It runs on its own: you may close the console."
+        self.query_one("#form-rule", Rule).show(((one.label if one else "Start", "strong"),))
+        self.query_one("#form-says", Said).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
+        expected = start_form.expected_of(self.values, self._facts)
+        told: Line = (
+            ("Estimate: ", "strong"),
+            (expected.words() if expected else "not known from these values", "plain"),
+        )
+        if fault := lines.faults.get(""):
+            told = ((fault, "bad"),)
+        self.query_one("#form-estimate", Said).show([((" ", "plain"), *line) for line in wrap(told, width)][:2])
+
+    def on_resize(self) -> None:
+        if self.stands:
+            self._says()
+
+    def on_line_list_highlighted(self) -> None:
+        if self.stands:
+            self._says()
+
+    def on_form_lines_changed(self, event: FormLines.Changed) -> None:
+        event.stop()
+        values = self.query_one(FormLines).values
+        if event.name == KIND:
+            self._keep()
+            self.values = self._begin(values[KIND])
+        else:
+            self.values = dict(values)
+        self._draw()
+
+    def on_form_lines_sent(self, event: FormLines.Sent) -> None:
+        event.stop()
+        lines = self.query_one(FormLines)
+        faults = start_form.faults_of(self.values, self._facts)
+        prompt = self.query_one(Prompt)
+        if faults:
+            lines.shown_faults |= {one.name for one in lines.fields}
+            name = next((one.name for one in lines.fields if one.name in faults), "")
+            if name:
+                lines.go_to(name)
+            lines.refresh()
+            label = next((one.label for one in lines.fields if one.name == name), "The form")
+            prompt.flash(f" {label}: {faults[name]}", "bad")
+            return
+        spec = start_form.spec_of(self.values, self._facts)
+        expected = start_form.expected_of(self.values, self._facts)
+        cost = ""
+        if expected is not None and not expected.rehearsal:
+            cost = " Cost unknown." if expected.low is None else f" ${expected.low:.2f} to ${expected.high:.2f}."
+
+        def answered(yes: bool) -> None:
+            if yes:
+                self._keep()
+                self.dismiss()
+                self._send(spec)
+            else:
+                prompt.flash(" Not started.")
+
+        prompt.confirm(f"Start the {_TITLES[spec.kind]} on {spec.agent_id} / {spec.benchmark_id}?{cost}", answered)
+
+    def run_action_by_id(self, action_id: str) -> None:
+        if action_id in ("back", "interrupt"):
+            self._keep()
+            self.dismiss()
+        elif action_id == "redraw":
+            self.refresh(repaint=True, layout=True)
+
+    def _keep(self) -> None:
+        forms.remember(self.values[KIND], {name: value for name, value in self.values.items() if name != KIND})
+        forms.remember("last", {KIND: self.values[KIND]})
+
+
+def open_form(frame: Frame, run: RunLine | None) -> None:
+    """Gather what the form stands on, off the screen's thread, and open it; `run` is the one that is selected."""
+
+    def gather() -> None:
+        views = _views(frame.project)
+        facts = start_form.gather(frame.project, views)
+        frame.app.call_from_thread(_push, frame, facts, given_by(frame, run))
+
+    frame.run_worker(gather, thread=True, exit_on_error=False, group="form", description="reading agents and models")
+
+
+def given_by(frame: Frame, run: RunLine | None) -> dict[str, str]:
+    """Return what the form begins with because of what is in sight: the Optimizer where a Baseline stands."""
+    if run is not None and run.then:
+        return {KIND: "optimize", "agent_id": run.agent_id, "benchmark_id": run.benchmark_id}
+    subject = frame.view.subject
+    return {"agent_id": subject.agent_id, "benchmark_id": subject.benchmark_id} if subject else {}
+
+
+def _views(project: ProjectPaths) -> tuple[RunView, ...]:
+    from core.evolution.runs import list_runs
+
+    return list_runs(project)
+
+
+def _push(frame: Frame, facts: Facts, given: dict[str, str]) -> None:
+    if frame.stands and frame.app.screen is frame:
+        frame.app.push_screen(StartScreen(facts, given, partial(_start, frame)))
+
+
+def _start(frame: Frame, spec: RunSpec) -> None:
+    sessions = frame.query_one(SessionsPane)
+
+    def do(work: Work) -> Outcome:
+        run_id, outcome = commands.start(frame.project, spec)
+        sessions.post_message(RunStarted(run_id))
+        return outcome
+
+    frame.activate("sessions")
+    frame.start(do, f"starting the {_TITLES[spec.kind]}")
