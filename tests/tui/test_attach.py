@@ -16,7 +16,7 @@ from tests.cli.program import tree_hash
 from tests.evolution.foreign import BUILDER, CASES, SOLVER, World
 from tests.evolution.replay import FIXTURE, Event, Replay
 from tests.tui.driving import console, until
-from tui.stores.console import ConsoleStore, ConsoleView
+from tui.stores.console import WAKES, ConsoleStore, ConsoleView
 from tui.stores.matrix import Cell, MatrixPage
 from tui.stores.runs import Subject
 
@@ -59,8 +59,8 @@ def test_the_matrix_fills_as_it_goes_and_ends_as_the_scoreboard(tmp_path: Path) 
     before: dict[Key, tuple[str, float | None]] = {}
     sizes: set[int] = set()
     lived: list[str] = []
-    for _ in _steps(replay):
-        view = store.load()
+    for event in _steps(replay):
+        view = store.load(WAKES["trace" if event.session_id else "scoreboard"])  # as the feed would
         if view.subject != CSV:
             assert not before, "once something is measured, it stays in sight"
             continue
