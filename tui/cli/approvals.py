@@ -37,7 +37,7 @@ def list_pending(as_json: bool, place: Place) -> None:
         )
         return
     if not waiting:
-        say("Nothing waits for you.")
+        say("Nothing waits for you. What is at work: exuvia runs list, or live: exuvia --plain")
     else:
         print_table(
             ("id", "kind", "agent", "benchmark", "since", "title"),

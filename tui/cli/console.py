@@ -53,7 +53,7 @@ def open_console(
     else:
         root = resolve_home(home)
         read_only = keep_read_only(root, asked=read_only)
-        project = _project(root, project_id, home=home, read_only=read_only)
+        project = _project(root, project_id, home=home, read_only=read_only, once=once)
     from core.state.generations import unsupported
 
     for text in unsupported(HomePaths(root)):
@@ -78,7 +78,7 @@ def _pointed_at(directory: str, home: str | None, project_id: str) -> tuple[Proj
     return found.project, found.text
 
 
-def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) -> ProjectPaths:
+def _project(root: Path, project_id: str, *, home: str | None, read_only: bool, once: bool) -> ProjectPaths:
     """Return the project to open; the default one is made where there is none at all yet, with a word of welcome."""
     places = HomePaths(root)
     project = places.project(project_id)
@@ -91,10 +91,11 @@ def _project(root: Path, project_id: str, *, home: str | None, read_only: bool) 
             hint=f"Projects there: {known or 'none'}. Make one there: exuvia agent create ID --requirement TEXT --home "
             f"{shlex.quote(str(root))}\n{demo_hint()}",
         )
-    if read_only:
+    if read_only or once:
         raise NotFoundError(
             f"There is nothing to look at in {root} yet.",
-            hint=f"{demo_hint()}\nAnother state directory: exuvia open DIR --read-only",
+            hint=f"It is made on first use: exuvia agent create ID --requirement TEXT\n{demo_hint()}\n"
+            "Another state directory: exuvia open DIR",
         )
     from core.state.fresh import ensure_home  # the first start only: the others come to the screen without it
 

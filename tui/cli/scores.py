@@ -43,7 +43,7 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
         return
     say(f"{benchmark.title} ({benchmark_id}), {len(benchmark.cases)} Cases, {len(benchmark.held_out)} held out")
     if not reading.evaluations:
-        say("No evaluation yet.")
+        say(f"No evaluation yet. Measure the present version: exuvia evaluate {agent_id} {benchmark_id}")
     else:
         print_table(
             ("time", "version", "score", "cost usd", "seconds", "runs", "provider", "model", "thinking", "title"),
@@ -67,7 +67,10 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
         say(f"Not counted, line {dropped.line}: {dropped.reason}")
     for found in (*benchmark.diagnostics, *reading.diagnostics):
         say(f"Note: {found}")
-    if candidates:
+    if candidates and not tried:
+        say(f"No Candidates yet. Let an Optimizer propose some: exuvia optimize {agent_id} {benchmark_id}")
+        say(f"Or edit the agent and measure that: exuvia try {agent_id} {benchmark_id}")
+    elif candidates:
         print_table(
             ("round", "version", "proposer", "decision", "score", "reference", "supported", "hypothesis"),
             [
@@ -84,5 +87,6 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
                 for record in tried
             ],
         )
+    if candidates:
         for gap in ledger.gaps(place.project):
             say(f"Note: a Candidate in the ledger cannot be read (byte {gap.start}): {gap.reason}")

@@ -54,7 +54,8 @@ def list_skills(agent_id: str | None, as_json: bool, place: Place) -> None:
     if as_json:
         print_json({"skills": [_facts(document) for document in documents]})
     elif not documents:
-        say("No skills.")
+        say("No skills. The built-in ones: exuvia skill list")
+        say(f"Give it one: exuvia skill install NAME|DIR --agent {agent_id or 'AGENT'}")
     else:
         print_table(
             ("name", "dialect", "description"),

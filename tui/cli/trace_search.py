@@ -76,8 +76,11 @@ def search(text: str, session_id: str | None, agent_id: str | None, limit: int, 
         print_json({"hits": facts, "more": more, "sessions": len(sessions)})
         return
     if not facts:
-        say(f"{text!r} stands in none of {len(sessions)} sessions." if sessions else "There are no sessions yet.")
-        say("Look elsewhere: --agent AGENT, or another home with --home DIR.")
+        if sessions:
+            say(f"{text!r} stands in none of {len(sessions)} session{'' if len(sessions) == 1 else 's'}.")
+            say("Look elsewhere: another --session or --agent, or another home with --home DIR.")
+        else:
+            say("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo")
     else:
         where = facts[0]
         say(f"Look: exuvia trace show {where['session_id']} --from {where['entry']} --count 20")
