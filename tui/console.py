@@ -85,9 +85,10 @@ class Console(App[int], inherit_bindings=False):
             terminal.leave_on_signals(self)
             terminal.watch_terminal(self)
 
-    def on_ready(self) -> None:
-        """After the first paint: follow the disk, and find out what isolates commands here."""
+    async def on_ready(self) -> None:
+        """After the first paint: the rest of the screen, the disk, and what isolates commands here."""
         if self.frame.view.reading:
+            await self.frame.complete()
             self.feed.refresh()
         self.run_worker(self.feed.run(), exit_on_error=False, group="feed", description="following the project")
         self.run_worker(self._probe(), exit_on_error=False, group="probe", description="looking at the isolation")

@@ -12,7 +12,7 @@ from tui.actions import ACTIONS, FOOTER_WIDTH, PANES, SCOPES, by_id, footer, key
 from tui.screens.frame import Frame
 from tui.screens.lines import footer_line, tabs_line
 from tui.screens.panes.base import method_of
-from tui.screens.panes.table import NUMBERED
+from tui.screens.panes.table import BESIDE, NUMBERED, make
 from tui.widgets.spans import width_of
 
 _NAMED = {key.value for key in Keys}
@@ -63,7 +63,7 @@ def test_read_only_has_no_dangerous_action() -> None:
 
 
 def test_every_action_is_done_somewhere() -> None:
-    panes = {pane.pane_id: pane for pane in NUMBERED}
+    panes = {pane_id: type(make(pane_id)) for pane_id in NUMBERED}
     done_by_lists = {action.id for action in of_scope("list") if action.id.startswith("nav.") or action.id == "open"}
     for action in ACTIONS:
         if action.id in done_by_lists or action.id in {f"pane.{pane}" for pane in panes}:
@@ -73,7 +73,8 @@ def test_every_action_is_done_somewhere() -> None:
 
 
 def test_the_panes_are_those_of_the_registry() -> None:
-    assert [pane.pane_id for pane in NUMBERED] == [pane for pane, _, _ in PANES]
+    assert list(NUMBERED) == [pane for pane, _, _ in PANES]
+    assert all(make(pane_id).pane_id == pane_id for pane_id in (*NUMBERED, *BESIDE))
 
 
 def test_the_documented_keys_are_the_registrys() -> None:

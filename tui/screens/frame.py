@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,27 +18,25 @@ from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
-from tui.screens.deeds import Deeds
-from tui.screens.help import HelpScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
 from tui.screens.panes.base import Pane, TraceWanted, method_of
-from tui.screens.panes.diff import DiffPane
-from tui.screens.panes.inbox import KINDS, AnswerWanted, InboxPane
 from tui.screens.panes.sessions import SessionsPane
-from tui.screens.panes.table import BESIDE, NUMBERED
+from tui.screens.panes.table import BESIDE, NUMBERED, make
 from tui.screens.panes.tail import Tail
-from tui.screens.panes.trace import TracePane
 from tui.screens.works import Works, failure
 from tui.settings import Loaded
 from tui.stores.console import ConsoleView
 from tui.stores.runs import Subject
-from tui.stores.trace import OpenTrace
 from tui.widgets.bars import Bar
-from tui.widgets.grid import Grid
 from tui.widgets.line_list import LineList, RowList
 from tui.widgets.prompt import Prompt
 from tui.widgets.spans import Line
 from tui.work import Work
+
+if TYPE_CHECKING:
+    from tui.screens.deeds import Deeds
+    from tui.screens.panes.inbox import AnswerWanted, InboxPane
+    from tui.screens.panes.trace import TracePane
 
 SLIP_S = 0.3
 """A dangerous key this soon after a change of pane may have been meant for the pane before."""
@@ -74,34 +74,58 @@ class Frame(ConsoleScreen):
         self._changed_pane = self._interrupted = 0.0
         self._focus_before: Widget | None = None
         self._greeting: tuple[str, str, str] | None = None
+        self._early: list[str] | None = [] if view.reading else None  # asked for before all panes were there
 
     def compose(self) -> ComposeResult:
         yield Bar(id="status")
         yield Bar(id="tabs")
         with Container(id="body"):
-            yield from (make() for make in (*NUMBERED, *BESIDE))
+            shown = {"sessions", self._first_pane(), *BESIDE} if self.view.reading else {*NUMBERED, *BESIDE}
+            yield from (make(pane_id) for pane_id in (*NUMBERED, *BESIDE) if pane_id in shown)
         yield Bar(id="too-small")
         yield Prompt(id="prompt")
         yield Bar(id="footer")
 
     def on_mount(self) -> None:
-        self.whole = len(self.query("*"))
+        self.whole = self.count()
         self.works = Works(self)
-        self.deeds = Deeds(
-            self.project, self.query_one(Prompt), lambda deed, doing: self.start(lambda _: deed(), doing)
-        )
         self.query_one("#too-small", Bar).show(
             ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
         )
         self.show(self.view)
-        asked = self.view.inbox.pending or self.view.waiting
-        start = "inbox" if asked else "sessions" if self.view.sessions.live else "scores"
-        self.activate(start)
-
+        self.activate(self._first_pane())
         if self.loaded.problems:
             self.flash(f"Settings: {self.loaded.problems[0]}", "bad", ", shows them all")
         elif self._greeting:
             self.flash(*self._greeting)
+
+    def _first_pane(self) -> str:
+        asked = self.view.inbox.pending or self.view.waiting
+        return "inbox" if asked else "sessions" if self.view.sessions.live else "scores"
+
+    async def complete(self) -> None:
+        """Make the panes that the first paint did without, then do what was asked for meanwhile."""
+        following, made = "summary", []
+        for pane_id in reversed(tuple(NUMBERED)):
+            if not self.query(f"#{pane_id}"):
+                pane = make(pane_id)
+                made.append(pane)
+                await self.query_one("#body").mount(pane, before=f"#{following}")
+            following = pane_id
+        self.whole = self.count()
+        for pane in made:
+            pane.show(self.view)
+        self._catch_up()
+        early, self._early = self._early, None
+        for action_id in early or ():
+            self.run_action_by_id(action_id)
+
+    @cached_property
+    def deeds(self) -> Deeds:
+        """What changes the world, asked about where that is wanted."""
+        from tui.screens.deeds import Deeds
+
+        return Deeds(self.project, self.query_one(Prompt), lambda deed, doing: self.start(lambda _: deed(), doing))
 
     def greet(self, text: str, hint: str) -> None:
         """Say something when the console has opened."""
@@ -121,6 +145,8 @@ class Frame(ConsoleScreen):
             pane.show(view)
         self.tick()
         if new is not None:
+            from tui.screens.panes.inbox import KINDS
+
             name = KINDS[new.kind].name if new.kind in KINDS else new.kind
             self.flash(f"A {name} waits for your decision.", "mark", "6 opens it")
             if self.loaded.settings.bell:
@@ -180,6 +206,16 @@ class Frame(ConsoleScreen):
     def _pane(self, pane_id: str = "") -> Pane:
         return self.query_one(f"#{pane_id or self.active}", Pane)
 
+    def _trace_pane(self) -> TracePane:
+        from tui.screens.panes.trace import TracePane
+
+        return self.query_one(TracePane)
+
+    def _inbox_pane(self) -> InboxPane:
+        from tui.screens.panes.inbox import InboxPane
+
+        return self.query_one(InboxPane)
+
     def activate(self, pane_id: str, *, focus: bool = True) -> None:
         """Make a pane the active one."""
         if pane_id != self.active:
@@ -219,6 +255,8 @@ class Frame(ConsoleScreen):
             return
         session_id, about = event.session_id, event.about
 
+        from tui.stores.trace import OpenTrace
+
         def open_it() -> None:
             try:
                 opened = OpenTrace.open(self.project, session_id, about)
@@ -233,7 +271,7 @@ class Frame(ConsoleScreen):
         if not self.stands:
             event.trace.close()
             return
-        self.query_one(TracePane).open(event.trace)
+        self._trace_pane().open(event.trace)
         self.activate("trace")
         if event.at_end and isinstance(self.focused, LineList):
             self.focused.action_do("nav.end")
@@ -241,7 +279,7 @@ class Frame(ConsoleScreen):
     def follow_traces(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace."""
         if self.stands:
-            self.query_one(TracePane).follow(session_ids)
+            self._trace_pane().follow(session_ids)
 
     def on_read_wanted(self, event: ReadWanted) -> None:
         event.stop()
@@ -257,6 +295,8 @@ class Frame(ConsoleScreen):
         self.run_worker(read, thread=True, exit_on_error=False, group="read", description=event.doing)
 
     def on_diff_wanted(self, event: DiffWanted) -> None:
+        from tui.screens.panes.diff import DiffPane
+
         event.stop()
         if self.stands:
             self.query_one(DiffPane).compare(event.left, event.right, event.file)
@@ -269,6 +309,9 @@ class Frame(ConsoleScreen):
 
     def run_action_by_id(self, action_id: str) -> None:
         if self.read_only and by_id(action_id).dangerous:
+            return
+        if self._early is not None:
+            self._early.append(action_id)
             return
         head, _, rest = action_id.partition(".")
         if head == "pane" and rest in {pane for pane, _, _ in PANES}:
@@ -348,11 +391,11 @@ class Frame(ConsoleScreen):
         self.app.push_screen(PickerScreen("Look at another agent or benchmark", found, self._found, at=at))
 
     def _do_approve(self) -> None:
-        item = self.query_one(InboxPane).item
+        item = self._inbox_pane().item
         self.deeds.approve(self.view, item.id if item else "")
 
     def _do_reject(self) -> None:
-        item = self.query_one(InboxPane).item
+        item = self._inbox_pane().item
         self.deeds.reject(self.view, item.id if item else "")
 
     def on_answer_wanted(self, event: AnswerWanted) -> None:
@@ -433,6 +476,8 @@ class Frame(ConsoleScreen):
         self.app.action_suspend_process()
 
     def _do_help(self) -> None:
+        from tui.screens.help import HelpScreen
+
         self.app.push_screen(HelpScreen(self.active, read_only=self.read_only, changed=self.loaded.keys))
 
     def _do_settings(self) -> None:
@@ -466,6 +511,8 @@ class Frame(ConsoleScreen):
                 self.query_one("#sessions-list", RowList).go_to(key)
             case "case":
                 self.activate("matrix")
+                from tui.widgets.grid import Grid
+
                 self.query_one(Grid).go_to(rest)
             case "version":
                 self.activate("versions")

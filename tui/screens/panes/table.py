@@ -1,27 +1,33 @@
-"""Which panes there are. A new one is a line here and a line in `tui.actions.PANES`."""
+"""Which panes there are, and where each is made. A new one is a line here and a line in `tui.actions.PANES`."""
 
 from __future__ import annotations
 
-from tui.screens.panes.base import Pane
-from tui.screens.panes.diff import DiffPane
-from tui.screens.panes.inbox import InboxPane
-from tui.screens.panes.matrix import MatrixPane
-from tui.screens.panes.scores import ScoresPane, Summary
-from tui.screens.panes.sessions import SessionsPane
-from tui.screens.panes.tail import Tail
-from tui.screens.panes.trace import TracePane
-from tui.screens.panes.versions import VersionsPane
+from collections.abc import Mapping
+from importlib import import_module
 
-NUMBERED: tuple[type[Pane], ...] = (
-    SessionsPane,
-    MatrixPane,
-    TracePane,
-    ScoresPane,
-    VersionsPane,
-    InboxPane,
-    DiffPane,
-)
+from tui.screens.panes.base import Pane
+
+NUMBERED: Mapping[str, str] = {
+    "sessions": "tui.screens.panes.sessions.SessionsPane",
+    "matrix": "tui.screens.panes.matrix.MatrixPane",
+    "trace": "tui.screens.panes.trace.TracePane",
+    "scores": "tui.screens.panes.scores.ScoresPane",
+    "versions": "tui.screens.panes.versions.VersionsPane",
+    "inbox": "tui.screens.panes.inbox.InboxPane",
+    "diff": "tui.screens.panes.diff.DiffPane",
+}
 """Reached by their digits, in this order; the trainer's and the strategies' follow."""
 
-BESIDE: tuple[type[Pane], ...] = (Summary, Tail)
+BESIDE: Mapping[str, str] = {
+    "summary": "tui.screens.panes.scores.Summary",
+    "tail": "tui.screens.panes.tail.Tail",
+}
 """Beside the others where there is room; never in focus."""
+
+
+def make(pane_id: str) -> Pane:
+    """Make a pane. Its module is imported now: the first paint waits only for the panes that it shows."""
+    module, _, name = {**NUMBERED, **BESIDE}[pane_id].rpartition(".")
+    pane = getattr(import_module(module), name)()
+    assert isinstance(pane, Pane)
+    return pane
