@@ -131,8 +131,7 @@ def agent_of(project: ProjectPaths, session_id: str) -> AgentPaths | None:
     """Return the agent in whose directory a Session's trace lies, None where none has it."""
     from core.traces.shards import session_shards
 
-    names = sorted(project.agent_ids(), key=lambda name: name != OPERATOR_AGENT)
-    for name in names:
+    for name in dict.fromkeys((OPERATOR_AGENT, *project.agent_ids())):
         agent = project.agent(name)
         try:
             if session_shards(agent, session_id):

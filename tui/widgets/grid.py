@@ -127,11 +127,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh(Region(0, index + 1 - int(self.scroll_offset.y), self.size.width, 1))
 
     def _paint_cursor(self, row: int, column: int) -> None:
-        """Paint what the cursor changes of a row: its gutter and one cell."""
-        y = row + 1 - int(self.scroll_offset.y)
+        """Paint a row as far as its cell: Textual writes from the left edge on, wherever a region begins."""
         at = self._layout
-        x = GUTTER + at.name + (column - self._left) * at.cell
-        self.refresh(Region(0, y, 1, 1), Region(x, y, at.cell, 1))
+        width = GUTTER + at.name + (column + 1 - self._left) * at.cell
+        self.refresh(Region(0, row + 1 - int(self.scroll_offset.y), width, 1))
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width

@@ -52,8 +52,8 @@ def layout(page: MatrixPage, rows: Sequence[MatrixRow], width: int) -> Layout:
 
 
 def label(row: MatrixRow, width: int) -> str:
-    """Return a Case's name: its number and title where there is room for a title."""
-    if row.title == row.case_id or width < 24:
+    """Return a Case's name: its number and title, where there is room for any of it."""
+    if row.title == row.case_id or width < 14:
         return row.case_id
     return f"{number(row.case_id)} {row.title}"
 
@@ -81,7 +81,9 @@ def cell_line(cell: Cell | None, width: int) -> Line:
     mark, tone = MARKS.get(cell.state, ("?", "warn"))
     if cell.score is None:
         word = cell.state if width >= ROOMY else _SHORT.get(cell.state, cell.state)
-        return ((fit(mark if width <= SPACED else f"{mark} {word}", inner), tone),)
+        if width <= SPACED:
+            return ((fit(mark, TIGHT, right=True), tone),)
+        return ((fit(f"{mark} {word}", inner), tone),)
     colour = score_tone(cell.score)
     if width >= WHOLE:
         reused = " reused" if cell.state == "reused" and width >= ROOMY else ""

@@ -19,7 +19,7 @@ _WHAT = {"made": "good", "changed": "warn", "given": "dim", "removed": "bad", "l
 
 def rows(cell: Cell, page: CellPage | None, other: CellPage | None, width: int) -> Sequence[Row]:
     """Return the rows of an open cell; `other` is the same Case and Run of the Reference, to set beside it."""
-    made = [Row("verdict", (_verdict(cell, other),), find="verdict")]
+    made = [Row("verdict", (_verdict(cell),), find="verdict")]
     if page is None:
         return [*made, Row("reading", ((("Reading what is known of it...", "dim"),),), selectable=False)]
     if page.items:
@@ -59,7 +59,7 @@ def _heading(name: str, told: str) -> Row:
     return Row(f"heading:{name}", (((name, "title"), (f"  {told}", "dim")),), selectable=False)
 
 
-def _verdict(cell: Cell, other: CellPage | None) -> Line:
+def _verdict(cell: Cell) -> Line:
     mark, tone = MARKS.get(cell.state, ("?", "warn"))
     if cell.score is None:
         code = cell.failure.replace("_", " ")
@@ -71,8 +71,6 @@ def _verdict(cell: Cell, other: CellPage | None) -> Line:
     if cell.state != "scored":
         line.append((f"  {cell.state}", "dim"))
     line += [(f"  {text}", tone) for text, tone in measured(cell) if not text.startswith("Target")]
-    if other is not None:
-        line.append(("  beside the Reference; d ends it", "accent"))
     return tuple(line)
 
 
@@ -93,11 +91,11 @@ def _item(item: ItemResult, before: dict[int, ItemResult] | None, width: int) ->
     of = "" if item.of is None else f" of {item.of:g}"
     line: list[Span] = [
         (f"{item.number:>3}  ", "dim"),
-        (fit(got + of, 10), _gained(item.points, item.of)),
+        (fit(got + of, 11), _gained(item.points, item.of)),
     ]
     if before is not None:
         line += _was(item.points, before[item.number].points if item.number in before else None)
-    used = 15 + (16 if before is not None else 0)
+    used = 16 + (16 if before is not None else 0)
     line.append((short(item.text or item.reason, max(8, width - used)), "plain"))
     return Row(f"item:{item.number}", (tuple(line),), find=f"item {item.number} {item.text} {item.reason}")
 
@@ -113,11 +111,11 @@ def _check(check: CheckOutcome, before: dict[str, CheckOutcome] | None, width: i
     of = "" if check.of is None else f" of {check.of:g}"
     line: list[Span] = [
         (f"  {mark}  ", tone),
-        (fit(f"{check.points:g}{of}", 10), tone),
+        (fit(f"{check.points:g}{of}", 11), tone),
     ]
     if before is not None:
         line += _was(check.points, before[check.id].points if check.id in before else None)
-    used = 15 + (16 if before is not None else 0)
+    used = 16 + (16 if before is not None else 0)
     said = check.output.strip().partition("\n")[0]
     text = f"{check.id}  {check.asserts}" + (f"  {said}" if said else "")
     line.append((short(text, max(8, width - used)), "plain"))

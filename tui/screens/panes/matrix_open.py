@@ -137,7 +137,9 @@ class OpenCell(Vertical):
         title = "" if row.title == row.case_id else f"  {row.title}"
         self.query_one("#cell-head", Bar).show(
             ((f" {cell.case_id} run {cell.run}", "strong"), (title, "plain"), (f"  {page.title}", "dim")),
-            (("Esc back ", "dim"),),
+            ((f"beside {page.against}  ", "accent"), ("d ends it ", "dim"))
+            if self.is_beside
+            else (("Esc back ", "dim"),),
         )
         self.rows.show(partial(matrix_cell.rows, cell, self._found, self._other))
         self._tell()

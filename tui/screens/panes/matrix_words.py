@@ -142,14 +142,18 @@ def facts(cell: Cell, row: MatrixRow, page: MatrixPage) -> list[Line]:
     mark, tone = MARKS.get(cell.state, ("?", "warn"))
     title = "" if row.title == row.case_id else f" {row.title}"
     verdict: list[Span] = [(f"{mark} {points(cell.score)}", score_tone(cell.score))] if cell.score is not None else []
-    verdict.append((STATES.get(cell.state, cell.state), tone if cell.score is None else "plain"))
-    first = joined([(f" {number(cell.case_id)}{title} run {cell.run}", "strong"), *verdict, *_against(cell, page)])
+    if cell.state != "scored":
+        verdict.append((STATES.get(cell.state, cell.state), tone if cell.score is None else "plain"))
+    # The gap belongs to what follows it, which saves the terminal a change of colours.
+    first: Line = ((f" {number(cell.case_id)}{title} run {cell.run}", "strong"),)
+    first += tuple((f"  {text}", tone) for text, tone in (*verdict, *_against(cell, page)))
     if cell.failure:
         second = joined([(f" {cell.failure.replace('_', ' ')}", "bad"), (cell.reason, "plain")])
     elif cell.reason:
         second = ((f" {cell.reason}", "warn"),)
     else:
-        second = joined([(f" {text}", tone) for text, tone in measured(cell)[:1]] + measured(cell)[1:])
+        known = [text for text, _ in measured(cell) if not text.startswith("Target")]
+        second = ((" " + "  ".join(known), "dim"),)
     return [first, second, ((" Enter opens the cell: items, checks, the Evaluator's answer, files", "dim"),)]
 
 
