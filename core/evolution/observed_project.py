@@ -25,16 +25,21 @@ from core.traces.parsing import TraceRecord, parse_line
 from core.traces.shards import Shard, all_shards
 
 _CHUNK = 4 << 20
+_MARK = 64
 _LONGEST = 64 << 20  # bytes of a line; a longer one is passed over
 Stamp = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class _File:
-    """How far a file was read: the offset after the last whole record; `inode` tells when another took its place."""
+    """How far a file was read: the offset after the last whole record.
+
+    `inode` and `mark`, the bytes before it, tell when another took its place or it was written anew.
+    """
 
     inode: int
     offset: int = 0
+    mark: bytes = b""
 
 
 @dataclass(slots=True)
@@ -50,12 +55,14 @@ class _Followed:
 class Observer:
     """The loops that other programs run in a Project.
 
-    Invariant: what `read` returns follows from the files alone; a second Observer would say the same.
+    Invariant: what `read` returns follows from the files alone; a second Observer would say the same. `unreadable`
+    names what the latest read could not look into.
     """
 
     def __init__(self, project: ProjectPaths, *, clock: Callable[[], float] = time.time) -> None:
         """`clock` gives seconds since the epoch, as the files' times do."""
         self.project = project
+        self.unreadable: tuple[str, ...] = ()
         self._clock = clock
         self._heads: dict[str, SessionHead] = {}
         self._leading: dict[str, list[SessionHead]] = {}  # by Workspace, newest first; made where it is asked for
@@ -89,7 +96,12 @@ class Observer:
         return tuple(sorted(views, key=lambda view: view.started))
 
     def signs(self) -> tuple[Stamp, ...]:
-        """Return what differs where a read may differ, by a few stats: directories of traces, and unfinished files."""
+        """Return what differs where a read may differ, by a few stats: directories of traces, and unfinished files.
+
+        An unfinished Session that has become quiet differs too, though nothing is written. May be called while
+        another thread reads.
+        """
+        now, quiet = self._clock(), 0
         places = [self.project.agents]
         for agent_id in self.project.agent_ids():
             traces = self.project.agent(agent_id).traces
@@ -97,15 +109,22 @@ class Observer:
         for followed in list(self._followed.values()):  # another thread may read meanwhile
             if followed.seen is not None and followed.seen.turn in ("open", "silent"):
                 places.append(followed.seen.head.files[-1].path)
-        return tuple(_stamp(os.fspath(place)) for place in places)
+                quiet += now - followed.seen.written > QUIET_S
+        return ((quiet, 0, 0), *(_stamp(os.fspath(place)) for place in places))
 
     # What there is
 
     def _list(self, covered: frozenset[str]) -> None:
         heads: dict[str, SessionHead] = {}
+        self.unreadable = ()
         for agent_id in self.project.agent_ids():
             agent = self.project.agent(agent_id)
-            for session_id, shards in all_shards(agent).items():
+            try:
+                listed = all_shards(agent)
+            except OSError as error:
+                self.unreadable += (f"traces of {agent_id}: {error.strerror or error}",)
+                continue
+            for session_id, shards in listed.items():
                 if session_id not in covered and session_id not in heads:
                     head = self._head(agent, session_id, shards)
                     if head is not None and not head.tools & OWN_TOOLS:
@@ -172,8 +191,9 @@ class Observer:
     def _parent(self, seen: Seen) -> str | None:
         """Return who started an Evaluator: who points to it, else who asked just this (no. 65)."""
         session_id = seen.session_id
-        if (known := self._parents.get(session_id)) in self._heads:
-            return known
+        known = self._heads.get(self._parents.get(session_id, ""))
+        if known is not None and session_id in self._follow(known).digest.pointers:
+            return known.session_id
         asked: str | None = None
         for root in self._candidates(seen):
             if session_id in root.digest.pointers:
@@ -226,7 +246,9 @@ class Observer:
             return followed.seen  # a head is made anew wherever its files changed
         sizes = tuple((os.fspath(shard.path), shard.size) for shard in head.files)
         known = [path for path, _ in followed.sizes]
-        if [path for path, _ in sizes][: len(known)] != known or not all(map(self._goes_on(followed), known)):
+        if [path for path, _ in sizes][: len(known)] != known or not all(
+            _goes_on(path, followed.files.get(path)) for path in known
+        ):
             followed = self._followed[head.session_id] = _Followed()
         for path, _ in sizes:
             for record in _new_records(path, followed.files):
@@ -234,14 +256,6 @@ class Observer:
         followed.sizes = sizes
         followed.seen = followed.walk.seen(head, _written(head.files))
         return followed.seen
-
-    @staticmethod
-    def _goes_on(followed: _Followed) -> Callable[[str], bool]:
-        def goes_on(path: str) -> bool:
-            file, (inode, size, _) = followed.files.get(path), _stamp(path)
-            return file is None or (file.inode == inode and size >= file.offset)
-
-        return goes_on
 
     def _read_boards(self, agents: Iterable[str]) -> dict[Benchmark, Sequence[Evaluation]]:
         from core.state.scoreboard import read_scoreboard  # YAML, where there is a loop to look at
@@ -271,6 +285,22 @@ class Observer:
         return self._prices[1]
 
 
+def _goes_on(path: str, file: _File | None) -> bool:
+    """Tell whether a file still begins with what was read of it."""
+    if file is None:
+        return True
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        status = os.fstat(fd)
+        same = status.st_ino == file.inode and status.st_size >= file.offset
+        return same and os.pread(fd, len(file.mark), file.offset - len(file.mark)) == file.mark
+    finally:
+        os.close(fd)
+
+
 def _new_records(path: str, files: dict[str, _File]) -> Iterable[TraceRecord]:
     """Yield the whole records that a file has beyond what was read of it; a torn last line waits until it is whole."""
     try:
@@ -290,12 +320,17 @@ def _new_records(path: str, files: dict[str, _File]) -> Iterable[TraceRecord]:
                 if len(whole) <= _LONGEST and isinstance(entry := parse_line(whole, line=0, start=start), TraceRecord):
                     yield entry
             pending += lines[-1]
+            if len(pending) > _LONGEST:
+                # No record. What is left of the line, once it comes, is no record either.
+                file.offset, pending = at, bytearray()
         if pending.endswith(b"}") and len(pending) <= _LONGEST:
             # A whole record that only lacks its newline counts; the newline then is a blank line.
             entry = parse_line(bytes(pending), line=0, start=file.offset)
             if isinstance(entry, TraceRecord):
                 file.offset += len(pending)
                 yield entry
+        kept = min(_MARK, file.offset)
+        file.mark = os.pread(fd, kept, file.offset - kept)
     finally:
         os.close(fd)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import shutil
 import time
 from collections.abc import Callable
@@ -320,6 +322,65 @@ def test_runs_that_are_inferred_refuse_what_needs_a_journal(world: World) -> Non
     assert tree_hash(world.project.root) == before
 
 
+# Files that are not what they should be
+
+
+_GARBAGE = (b"\0" * 64, b"{", b"[1, 2]", b'{"type": "model_msg", "payload": 3}', b"\xff\xfe{}", b'{"type": 1}', b"null")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_traces_take_nothing_down(tmp_path: Path, seed: int) -> None:
+    home = Path(shutil.copytree(FIXTURE, tmp_path / "home"))
+    chance = random.Random(seed)
+    observer = Observer(ProjectPaths(home / "default_project"))
+    observer.read()
+    for path in sorted(home.rglob("*.jsonl")):
+        lines = path.read_bytes().split(b"\n")
+        for _ in range(chance.randrange(4)):
+            lines.insert(chance.randrange(len(lines)), chance.choice(_GARBAGE))
+        text = b"\n".join(lines)
+        path.write_bytes(text[: chance.randrange(len(text))] if chance.random() < 0.5 else text)
+    views = observer.read()
+    assert views == Observer(observer.project).read()
+    for view in views:
+        assert all((cell.score is not None) == (cell.state in ("scored", "reused")) for cell in view.cells)
+
+
+def test_records_of_other_shapes_are_listened_to_without_a_fault(world: World) -> None:
+    evaluator = world.session(BUILDER, OPTIMIZE).evaluator(CASES[0])
+    for payload in (
+        {"type": "text", "role": "user", "text": 7},
+        {"type": "tool_call", "name": ["x"], "arguments": {"a": 1}, "tool_call_id": None},
+        {"type": "tool_call", "name": "run_subagent", "arguments": "not json", "tool_call_id": "c"},
+        {"type": "token_usage", "session": None, "request": "many"},
+        {"type": "request_end", "status": None},
+        {"type": "subagent", "session_id": 5},
+        {"type": "text", "role": "assistant", "text": "x" * 300_000},
+    ):
+        evaluator.session.write(("model_msg", payload))
+    cell = only(Observer(world.project).read()).cells[0]
+    assert cell.score is None
+
+
+def test_the_example_state_of_edge_cases_is_read() -> None:
+    edge = FIXTURE.parent / "penguin-edge"
+    views = Observer(ProjectPaths(edge / "default_project")).read()
+    assert all(view.observed for view in views)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read anything")
+def test_traces_that_may_not_be_read_are_named(world: World) -> None:
+    world.session(BUILDER, OPTIMIZE)
+    closed = world.project.agent(SOLVER).traces
+    closed.mkdir(mode=0)
+    observer = Observer(world.project)
+    try:
+        assert only(observer.read()).kind == "optimize"
+        assert SOLVER in observer.unreadable[0]
+    finally:
+        closed.chmod(0o700)
+
+
 # Reading no more than is new
 
 
@@ -358,7 +419,8 @@ def test_a_file_that_was_replaced_is_read_anew(world: World) -> None:
 
 
 def test_a_quiet_home_says_where_to_look(world: World) -> None:
-    observer = Observer(world.project)
+    now = time.time()
+    observer = Observer(world.project, clock=lambda: now)
     observer.read()
     before = observer.signs()
     assert observer.signs() == before
@@ -368,3 +430,7 @@ def test_a_quiet_home_says_where_to_look(world: World) -> None:
     assert seen != before
     session.evaluator(CASES[0])
     assert observer.signs() != seen
+    observer.read()
+    seen = observer.signs()
+    now += QUIET_S + 5
+    assert observer.signs() != seen, "that it has become quiet is news too"

@@ -60,7 +60,8 @@ class Runs:
                 found.append(self._one(name))
             except (ExuviaError, OSError) as error:
                 damaged.append(f"run {name}: {error}")
-        self.views, self.damaged = self._with_observed(found), tuple(damaged)
+        self.views = self._with_observed(found)
+        self.damaged = (*damaged, *self.observer.unreadable)
         return self.views
 
     def _with_observed(self, found: list[RunView]) -> tuple[RunView, ...]:
