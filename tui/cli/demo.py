@@ -6,6 +6,7 @@ Called again on the same home it goes on with what is there.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from datetime import datetime
@@ -233,7 +234,9 @@ def _confinement(allow_unisolated: bool) -> bool:
     raise ExuviaError("This machine cannot confine agents.", hint="See 'exuvia doctor', or say --allow-unisolated.")
 
 
-@click.command(epilog="Example:  exuvia demo --headless --approve auto --home ./demo --seed 7 --json")
+@click.command(
+    epilog="Examples:  exuvia demo --headless --approve auto --home ./demo --seed 7 --json   |   exuvia --plain demo"
+)
 @click.option("--home", type=click.Path(file_okay=False, path_type=Path), help="Where (~/.exuvia/demo by default).")
 @click.option("--fresh", is_flag=True, help="Begin anew; an earlier demonstration in that place is moved aside.")
 @click.option("--seed", type=int, default=7, show_default=True, help="The same seed gives the same numbers.")
@@ -268,7 +271,8 @@ def demo(
     rehearsal: dict[str, Any] = {"clumsy": clumsy, "faults": dict(_fault(text) for text in faults)}
     if as_json and not headless:
         raise UsageError("--json needs --headless.", hint="exuvia demo --headless --json")
-    if not headless:
+    plain = not headless and bool(click.get_current_context().find_root().params.get("plain"))
+    if not headless and not plain:
         from tui.boot import check_terminal
 
         check_terminal()
@@ -287,6 +291,10 @@ def demo(
         except KeyboardInterrupt:
             note(f"The runs go on. Find them again: exuvia demo --headless --home {root}")
             raise
+    if plain:
+        from tui.cli.plain import tell
+
+        return tell(project, home=f" --home {shlex.quote(str(root))}")
     from tui.app import run_console
 
     return run_console(project, mouse=mouse, read_only=read_only, demo=True)

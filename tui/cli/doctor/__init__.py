@@ -59,6 +59,6 @@ def doctor(providers: bool | None, as_json: bool, place: Place) -> int:
     if as_json:
         print_json({"findings": [finding.__dict__ for finding in findings], "bad": bad, "warn": warned})
     else:
-        said = [f"{bad} bad" if bad else "", f"{warned} to know of" if warned else ""]
+        said = [f"{bad} bad" if bad else "", f"{warned} warning{'s' * (warned > 1)}" if warned else ""]
         say(f"{', '.join(part for part in said if part) or 'All is well'}.")
     return int(ExitCode.FAILED if bad else ExitCode.DONE)

@@ -160,7 +160,7 @@ def _dead_runs(project: ProjectPaths) -> Iterator[Finding]:
     from core.evolution import runs
     from core.evolution.events import read_journal
     from core.evolution.orphans import recorded_targets
-    from core.evolution.specs import run_paths
+    from core.evolution.run_paths import run_paths
 
     for view in runs.list_runs(project):
         if view.state in {"running", "waiting"}:
