@@ -73,7 +73,7 @@ def main() -> int:
     return asyncio.run(_run(told, provider, trace, live, tuple(notices), past))
 
 
-def say(kind: str, **fields: Any) -> None:
+def say(kind: str, /, **fields: Any) -> None:
     """Say one thing to the starter."""
     sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
     sys.stdout.flush()
@@ -158,7 +158,7 @@ class _Talk:
             order = strict_json.parse(line)
             match order["do"]:
                 case "prompt":
-                    self._begin(self.session.run(order["text"]))
+                    self._begin(self._answer(order["text"]))
                 case "finish":
                     self._begin(self.session.finish())
                 case "hear":
@@ -180,6 +180,12 @@ class _Talk:
                     pass
         # The starter died: as after a kill, the turn is taken up when the chat is resumed.
         os.kill(os.getpid(), signal.SIGKILL)
+
+    async def _answer(self, text: str) -> TurnOutcome:
+        """Let the Session answer a prompt; a turn that a fault left open is brought to its end first."""
+        if self.session.unfinished:
+            await self.session.finish()
+        return await self.session.run(text)
 
     def _begin(self, work: Coroutine[Any, Any, TurnOutcome | None]) -> None:
         async def turn() -> None:

@@ -76,7 +76,7 @@ class Waiting:
     """An open question of any kind as one shows it. Its texts come from a model: print them through the sanitizer.
 
     `text` is the question (a freeze's title); `options` are answers that the asker proposes, any other is as good;
-    `tool_name`, `permission` and `arguments` (indented JSON, bounded, safe to print) are those of a tool call.
+    `tool_name`, `permission` and `arguments` (a line each, bounded, safe to print) are those of a tool call.
     """
 
     id: str
@@ -225,16 +225,29 @@ def shown(approval: Approval) -> Waiting:
 
 
 def safe_arguments(arguments: str) -> str:
-    """Return a call's arguments as a person reads them before allowing it: every character visible, bounded."""
+    """Return a call's arguments as a person reads them before allowing it: a line each, all of it visible, bounded.
+
+    Lines of a text stand behind `| `, so no value can pass for another argument. What is no JSON object is shown as is.
+    """
     try:
         parsed = strict_json.parse(arguments.encode("utf-8", "replace"))
-        told = strict_json.dumps(parsed, indent=1) if isinstance(parsed, dict) else arguments
     except (ValueError, RecursionError):
-        told = arguments
-    told = visible(told)
+        parsed = None
+    if isinstance(parsed, dict):
+        told = "\n".join(line for name, value in parsed.items() for line in _argument(name, value))
+    else:
+        told = visible(arguments)
     if len(told) > _SHOWN:
         told = f"{told[:_SHOWN]}\n[{len(told) - _SHOWN} more characters; the trace has the whole call]"
     return told
+
+
+def _argument(name: str, value: object) -> list[str]:
+    text = value if isinstance(value, str) else strict_json.dumps(value)
+    shown = visible(text).replace("\t", "    ").split("\n")
+    if len(shown) == 1:
+        return [f"{visible_line(name)}: {shown[0]}"]
+    return [f"{visible_line(name)}:", *(f"  | {line}" for line in shown)]
 
 
 def _text(value: object) -> str:

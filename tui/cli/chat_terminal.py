@@ -7,29 +7,30 @@ what was typed so far is kept. The agent's texts go to stdout, everything about 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import queue
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import click
 
 from core.agents import chat as talk
-from core.agents.chat import Asked, Chat, ChatEvent, ChatSpec, Decided, TurnEnded, WordWaits
+from core.agents.chat import Asked, Chat, ChatSpec, Decided, TurnEnded, WordWaits
+from core.agents.tools.ask import NAME as ASK
 from core.foundation import strict_json
 from core.foundation.errors import ConflictError, ExitCode, ExuviaError
 from core.foundation.visible import visible, visible_line
 from core.state import approvals
 from core.state.approvals import Waiting
+from tui.cli.chat_thread import Background, Event, Failed
 from tui.cli.common import note
 
 _CALL_WIDTH = 100
+_MESSAGE = ("> ", ". ")  # the prompts of a message: its first line, and one that goes on
 HELP = (
     "What you type goes to the agent; a line that ends with \\ goes on in the next one.",
     "/help     this    /session  id and paths of this session    /quit  leave (Ctrl-D too)",
@@ -41,68 +42,6 @@ class _WokenError(Exception):
     """Something came while a line was being typed."""
 
 
-@dataclass(frozen=True)
-class _Failed:
-    error: BaseException
-
-
-class Background:
-    """The chat in a thread of its own. Invariant: its events come out of `events` in order, `None` after the last."""
-
-    def __init__(self, spec: ChatSpec, wake: Callable[[], None]) -> None:
-        self.events: queue.SimpleQueue[ChatEvent | _Failed | None] = queue.SimpleQueue()
-        self._spec = spec
-        self._wake = wake
-        self._ready: queue.SimpleQueue[Chat | BaseException] = queue.SimpleQueue()
-        self._loop = asyncio.new_event_loop()
-        self._leave = asyncio.Event()
-        self._thread = threading.Thread(target=self._work, name="chat", daemon=True)
-
-    def start(self) -> Chat:
-        """Start the chat; return it when it is ready. Raises what kept it from beginning."""
-        self._thread.start()
-        first = self._ready.get()
-        if isinstance(first, BaseException):
-            self._thread.join()
-            raise first
-        return first
-
-    def do(self, act: Callable[[], None]) -> None:
-        """Call something of the chat in its own thread; what it raises is raised here."""
-
-        async def call() -> None:
-            act()
-
-        asyncio.run_coroutine_threadsafe(call(), self._loop).result()
-
-    def stop(self) -> None:
-        """End the chat's process and wait until nothing of it is left."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._leave.set)
-            self._thread.join()
-
-    def _work(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_until_complete(self._chat())
-        except BaseException as error:
-            self._ready.put(error)
-            self.events.put(_Failed(error))
-        finally:
-            self.events.put(None)
-            self._loop.close()
-
-    async def _chat(self) -> None:
-        async with talk.opened(self._spec, self._tell) as chat:
-            self._ready.put(chat)
-            await self._leave.wait()
-
-    def _tell(self, event: ChatEvent) -> None:
-        self.events.put(event)
-        if isinstance(event, WordWaits | Decided):
-            self._wake()
-
-
 class ChatTerminal:
     """One chat shown line by line. Invariant: it waits for a line only while no turn of the agent runs or asks."""
 
@@ -111,7 +50,7 @@ class ChatTerminal:
         self._quiet = quiet  # stdout belongs to a document
         self._interactive = interactive
         self._typing = False
-        self._kept = ""
+        self._kept: dict[str, str] = {}  # what was typed of a message when an event came, by its prompt
         self._streamed = ""
         self._at_line_start = True
         self._waiting_words = False
@@ -211,7 +150,7 @@ class ChatTerminal:
             line = self._input(prompt)
             self._typing = False
         except _WokenError:
-            self._keep()
+            self._keep(prompt)
             raise
         finally:
             self._typing = False
@@ -223,7 +162,7 @@ class ChatTerminal:
             if not line:
                 raise EOFError
             return line.removesuffix("\n")
-        kept, self._kept = self._kept, ""
+        kept = self._kept.pop(prompt, "")
         readline = sys.modules.get("readline")
         if readline is not None and kept:
             readline.set_startup_hook(lambda: readline.insert_text(kept))
@@ -233,17 +172,19 @@ class ChatTerminal:
             if readline is not None:
                 readline.set_startup_hook()
 
-    def _keep(self) -> None:
+    def _keep(self, prompt: str) -> None:
         """Remember what was typed, and leave the line to what is told next."""
         readline = sys.modules.get("readline")
         if self._interactive and readline is not None:
-            self._kept = readline.get_line_buffer()
+            if prompt in _MESSAGE:  # what was meant for one question must not answer the next
+                self._kept[prompt] = readline.get_line_buffer()
             sys.stderr.write("\n")
 
     def _message(self) -> str:
-        text = self._read("> ")
+        begin, goes_on = _MESSAGE
+        text = self._read(begin)
         while text.endswith("\\"):
-            text = text[:-1] + "\n" + self._read(". ")
+            text = text[:-1] + "\n" + self._read(goes_on)
         return text
 
     # A turn ----------------------------------------------------------------------------------------------------
@@ -258,7 +199,7 @@ class ChatTerminal:
             return
         while True:
             try:
-                if self._open and self._interactive:
+                if self._open and self._interactive and self._background.events.empty():
                     self._decide(self._open[0])
                 event = self._background.events.get()
                 if self._take(event):
@@ -282,12 +223,12 @@ class ChatTerminal:
             self._waiting_words = False
             self._turn(self._chat.hear)
 
-    def _take(self, event: ChatEvent | _Failed | None) -> bool:
+    def _take(self, event: Event) -> bool:
         """Tell an event; return whether it ended the turn. Raises what ended the chat."""
         match event:
             case None:
                 raise ExuviaError("The chat has ended.", hint=f"Look at its trace: {self._spec.trace_path}")
-            case _Failed(error):
+            case Failed(error):
                 raise error
             case talk.Piece(text):
                 self._streamed += text
@@ -298,7 +239,7 @@ class ChatTerminal:
                     self._out(text)
                 self._streamed = ""
                 self._end_line()
-            case talk.Called(name, arguments):
+            case talk.Called(name, arguments) if name != ASK:  # a question is told whole in a moment
                 self._about(f"  * {name}: {_in_short(arguments)}")
             case talk.Returned(output, stop_reason):
                 if stop_reason != "completed":
@@ -353,6 +294,8 @@ class ChatTerminal:
     def _decide(self, waiting: Waiting) -> None:
         """Ask at the terminal and write down the decision. Raises _WokenError where another one came first."""
         project = self._spec.project
+        # Only what is typed after the question was seen answers it.
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
         try:
             if waiting.kind == "question":
                 said = self._read("Your answer: ").strip()
