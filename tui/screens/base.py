@@ -27,6 +27,9 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         """Do an action of the registry."""
         raise NotImplementedError
 
+    def lines(self) -> None:
+        """Fill the rows around what the screen shows, where it has such: something that they speak of has changed."""
+
     def restore_focus(self) -> None:
         """Give the focus back after a question was answered."""
 

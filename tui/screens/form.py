@@ -102,7 +102,7 @@ class FormLines(LineList, inherit_bindings=False):
             room = max(12, min(room, room - width_of(fault) - 2))
         told = (f"  {fault}", "bad") if fault else ("", "plain")
         if not one.typed:
-            shown = f"< {value} >" if here and len(one.choices) > 1 else value or "none"
+            shown = f"< {value or 'choose'} >" if here and one.choices[1:] else value or one.unset or "none"
             return gutter, label, (short(shown, room), "bar" if here and self.has_focus else "plain"), told
         if here and self.has_focus:
             return gutter, label, *self._edited(one, value, room), told

@@ -174,7 +174,7 @@ class Frame(ConsoleScreen):
         self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
         self.query_one("#footer", Bar).show(self._footer(width))
         filtered = next((rows.filter for rows in self._pane().query(RowList) if rows.filter), "")
-        self.query_one(Prompt).rest(resting_line(self.view, filtered))
+        self.query_one(Prompt).rest((() if filtered else self._pane().resting()) or resting_line(self.view, filtered))
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.active, width, self._useless(), read_only=self.read_only, changed=self.loaded.keys)
@@ -259,7 +259,7 @@ class Frame(ConsoleScreen):
 
         def open_it() -> None:
             try:
-                opened = OpenTrace.open(self.project, session_id, about)
+                opened = OpenTrace.begin(self.project, session_id, about)
             except (ExuviaError, OSError) as error:
                 self.post_message(Done(failure(error)))
             else:
@@ -549,5 +549,9 @@ class Frame(ConsoleScreen):
     def on_done(self, event: Done) -> None:
         outcome = event.outcome
         self.query_one(Prompt).working(self.works.words())
-        self.flash(outcome.text, "good" if outcome.ok else "bad", outcome.hint)
-        self._refresh_all()
+        if outcome.text:
+            self.flash(outcome.text, "good" if outcome.ok else "bad", outcome.hint)
+        else:
+            self.query_one(Prompt).clear()
+        if outcome.changed:
+            self._refresh_all()

@@ -69,7 +69,7 @@ class Item:
             case FreezeView(cases=cases):
                 return f"freeze {self.benchmark_id} as it stands ({len(cases)} Cases)"
             case Question(text=text):
-                return text
+                return " ".join(text.split())
             case Call(tool=tool, arguments=arguments):
                 return f"{tool} {' '.join(arguments.split())}"
         return self.title

@@ -197,7 +197,9 @@ def filled(values: Values, facts: Facts) -> dict[str, str]:
     for _ in range(2):  # the benchmarks depend on the agent
         for one in fields_of(done, facts):
             if not one.typed and done.get(one.name) not in one.choices:
-                done[one.name] = one.choices[0] if one.choices else ""
+                # What a run is about is never guessed: where there are several, the operator chooses.
+                guessed = one.name not in ("agent_id", "benchmark_id") or len(one.choices) == 1
+                done[one.name] = one.choices[0] if one.choices and guessed else ""
     return done
 
 
@@ -245,7 +247,7 @@ def faults_of(values: Values, facts: Facts) -> dict[str, str]:
     for name in ("agent_id", "benchmark_id"):
         try:
             if not document.get(name):
-                raise ExuviaError("name one" if values["kind"] == "build" else "there is none")
+                raise ExuviaError("name one" if values["kind"] == "build" else "choose one: Left, Right")
             check_id(name.removesuffix("_id"), document[name])
         except ExuviaError as error:
             faults[name] = "letters, digits, _ and - only" if document.get(name) else str(error)

@@ -91,6 +91,10 @@ class Pane(Vertical):
         """Return the text that a pager shows: what is selected, to read at length; "" where there is none."""
         return ""
 
+    def resting(self) -> Line:
+        """Return what the prompt line says of this pane while nothing was asked; () leaves it to the frame."""
+        return ()
+
     def go_back(self) -> bool:
         """Leave what was opened inside the pane, one step at a time (Esc); tell whether there was anything to leave."""
         return False

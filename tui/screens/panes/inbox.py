@@ -117,8 +117,15 @@ class InboxPane(Pane):
             self.query_one("#inbox-page", WrappedText).show(page_lines(page), page.id)
             options = self.query_one("#inbox-options", RowList)
             options.show(lambda width: option_rows(page, width))
-            options.styles.height = max(1, len(question.options)) if question else 0
+            self._share(len(question.options) if question and options.display else 0)
         self._keep_focus()
+
+    def _share(self, options: int) -> None:
+        """Let the answers stand right below the question where both fit, else at the bottom."""
+        text = self.query_one("#inbox-page", WrappedText)
+        self.query_one("#inbox-options", RowList).styles.height = max(1, options)
+        room = self.size.height - 1 - options
+        text.styles.height = min(text.virtual_size.height, room) if options and room > 3 else "1fr"
 
     def _keep_focus(self) -> None:
         """Let the focus go on to what took the place of the list or text that had it."""
@@ -140,9 +147,7 @@ class InboxPane(Pane):
         kind = KINDS.get(page.kind)
         name = kind.name if kind else page.kind
         place = f"{pending.index(page) + 1} of {len(pending)} " if page in pending else "decided "
-        about = (
-            f"freeze {page.benchmark_id} for {page.agent_id}?" if page.kind == "freeze" else f"{name} of {who(page)}"
-        )
+        about = f"freeze {page.benchmark_id} for {page.agent_id}?" if page.kind == "freeze" else f"{name}: {who(page)}"
         self.title(about, ((place, "dim"),))
 
     def first_focus(self) -> LineList | WrappedText | None:
@@ -163,6 +168,20 @@ class InboxPane(Pane):
             self.post_message(AnswerWanted(item.id, ""))
             return True
         return super().do(action_id)
+
+    def resting(self) -> Line:
+        page, pending = self.page, self.view.inbox.pending
+        if not pending and page is None:
+            return ()
+        more = f" [ and ] go through all {len(pending)}." if len(pending) > 1 else ""
+        if page is None:
+            return ((" Enter opens what is selected; a and x decide it.", "mark"), (more, "dim"))
+        if page.decided:
+            return ((" This is decided. Esc goes back to the list.", "dim"),)
+        says = {"question": "Enter sends the selected answer, i your own words, x leaves it unanswered."}
+        kind = KINDS.get(page.kind)
+        told = says.get(page.kind) or (f"a {kind.approve}; x {kind.reject}." if kind else "Esc goes back.")
+        return ((f" {told}", "mark"), (more, "dim"))
 
     def go_back(self) -> bool:
         if self.page is None or not self._is_home():
@@ -211,6 +230,7 @@ class InboxPane(Pane):
     def _go(self, item_id: str) -> None:
         self._open, self._was_open = item_id, False
         self.draw()
+        own_screen(self).lines()
         if (first := self.first_focus()) is not None:
             first.focus()
 
@@ -293,15 +313,10 @@ def page_lines(item: Item) -> list[Line]:
     lines: list[Line] = [came_of(item), ()] if item.decided else []
     asked = f"asked {local(item.since)}" + (f" by {item.run_id}" if item.run_id else "")
     lines += [((asked, "dim"),), ((f"session {item.session_id}" if item.session_id else "", "dim"),), ()]
-    kind = KINDS.get(item.kind)
     if isinstance(item.page, Question):
         lines += [((text, "plain"),) for text in item.page.text.split("\n")]
         lines.append(())
-        if not item.decided:
-            lines.append((("i answers in your own words; x leaves it unanswered.", "accent"),))
-            if item.page.options:
-                lines.append((("Enter sends the selected answer:", "accent"),))
-        else:
+        if item.decided:
             lines += [((f"{number}  {text}", "dim"),) for number, text in enumerate(item.page.options, 1)]
     elif isinstance(item.page, Call):
         reads = {"r": "reads only", "rw": "may change things"}.get(item.page.permission, item.page.permission)
@@ -310,8 +325,6 @@ def page_lines(item: Item) -> list[Line]:
             lines.append((("in ", "dim"), (item.page.workspace, "plain")))
         lines.append(())
         lines += [((text, "plain"),) for text in item.page.arguments.replace("\\n", "\n    ").split("\n")]
-        if not item.decided and kind is not None:
-            lines += [(), ((f"a {kind.approve}; x {kind.reject}.", "accent"),)]
     else:
         lines += [((item.title, "plain"),), (), (("This kind of question is not known here.", "warn"),)]
     return lines
@@ -333,8 +346,8 @@ def _note(key: str, first: tuple[str, str], second: tuple[str, str]) -> Row:
 def _item_row(item: Item, width: int) -> Row:
     kind = KINDS.get(item.kind)
     head = joined(((kind.name if kind else item.kind, "mark"), (who(item), "strong")))
-    first = two_sided(head, ((f"since {local(item.since)}", "dim"),), width)
-    second: Line = (("  ", "plain"), (short(item.what, max(1, width - 2)), "plain"))
+    first = two_sided(head, ((f"since {local(item.since)} ", "dim"),), width)
+    second: Line = (("  ", "plain"), (short(item.what, max(1, width - 3)), "plain"))
     return Row(item.id, (first, second), find=f"kind:{item.kind} agent:{item.agent_id} {item.what} {item.run_id}")
 
 
@@ -348,8 +361,8 @@ def _decided_row(item: Item, width: int) -> Row:
         (f"{name} ", "plain"),
         (item.benchmark_id if item.kind == "freeze" else item.what, "plain"),
     )
-    first = two_sided(head, ((local(item.decided.time), "dim"),), width)
+    first = two_sided(head, ((f"{local(item.decided.time)} ", "dim"),), width)
     because = item.decided.text or item.decided.reason
     second = f"  by {item.decided.by}" + (f": {because}" if because else "")
     find = f"kind:{item.kind} agent:{item.agent_id} {word} {item.decided.by} {item.what} {because}"
-    return Row(item.id, (first, ((short(second, width), "dim"),)), find=find)
+    return Row(item.id, (first, ((short(second, max(1, width - 1)), "dim"),)), find=find)
