@@ -218,7 +218,8 @@ def problem(record: object) -> str | None:
     for field, check in required.items():
         if field not in record or not check(record[field]):
             return f"{name}: {field} is missing or not what it should be"
-    for field, check in _OPTIONAL.items() if name in _REQUIRED else ():
-        if field in record and field not in required and not check(record[field]):
+    for field, value in record.items() if name in _REQUIRED else ():
+        optional = _OPTIONAL.get(field)
+        if optional is not None and field not in required and not optional(value):
             return f"{name}: {field} is not what it should be"
     return None

@@ -163,22 +163,27 @@ def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, 
     )
     # Most events are about one cell or Session of many; these two grow in place, so that a long journal folds in time
     # that grows with its length and not with its square.
-    cells: dict[str, CellView] = {}
+    cells: dict[str, dict[str, Any]] = {}
     sessions: dict[str, SessionView] = {}
     updated = ""
     for event in events:
         updated, name = event["time"], event["event"]
         if name == EventName.CELL:
-            cells[event["cell"]] = _cell(cells.get(event["cell"]), event)
+            _cell(cells, event)
         elif name == EventName.SESSION:
             _session(sessions, event, event["role"], event.get("agent_id") or view.agent_id)
         elif name == EventName.TARGET_STARTED:
             _session(sessions, event, "target", view.agent_id)
             if (cell := cells.get(event["cell"])) is not None:
-                cells[cell.cell] = replace(cell, session_id=event["session_id"])
+                cell["session_id"] = event["session_id"]
         elif (change := _CHANGES.get(name)) is not None:
             view = change(view, event)
-    view = replace(view, updated=updated, cells=tuple(cells.values()), sessions=tuple(sessions.values()))
+    view = replace(
+        view,
+        updated=updated,
+        cells=tuple(CellView(**cell) for cell in cells.values()),
+        sessions=tuple(sessions.values()),
+    )
     if not alive and view.state not in ENDED:
         return replace(view, state="dead")
     if alive and view.state == "running" and view.approval_id is not None:
@@ -190,6 +195,7 @@ def _started(view: RunView, event: Event) -> RunView:
     return replace(view, pid=event["pid"], started=view.started or event["time"], state="running", reason="")
 
 
+_NAMES_CELL = ("cell", "case_id", "run", "version", "stage", "index")
 _TOLD_OF_CELL = (
     "score",
     "cost",
@@ -203,14 +209,16 @@ _TOLD_OF_CELL = (
 )
 
 
-def _cell(old: CellView | None, event: Event) -> CellView:
-    base = old or CellView(
-        event["cell"], event["case_id"], event["run"], event["version"], event["stage"], event["index"], "queued"
-    )
-    told = {name: event[name] for name in _TOLD_OF_CELL if event.get(name) is not None}
+def _cell(cells: dict[str, dict[str, Any]], event: Event) -> None:
+    cell = cells.get(event["cell"])
+    if cell is None:
+        cell = cells[event["cell"]] = {name: event[name] for name in _NAMES_CELL}
+    cell["state"] = event["state"]
     if event["state"] in {"running", "scored"}:
-        told = {"failure_code": None, "reason": "", **told}
-    return replace(base, state=event["state"], **told)
+        cell["failure_code"], cell["reason"] = None, ""
+    for name in _TOLD_OF_CELL:
+        if (told := event.get(name)) is not None:
+            cell[name] = told
 
 
 def _session(sessions: dict[str, SessionView], event: Event, role: str, agent_id: str) -> None:

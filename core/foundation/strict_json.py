@@ -27,13 +27,8 @@ def parse(text: str | bytes, *, unique: bool = False) -> Any:
     `unique` refuses an object that names a key twice.
     """
     try:
-        return json.loads(
-            text.decode("utf-8") if isinstance(text, bytes) else text,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            parse_int=_whole,
-            object_pairs_hook=_once if unique else None,
-        )
+        decoder = _UNIQUE if unique else _DECODER
+        return decoder.decode(_without_mark(text.decode("utf-8") if isinstance(text, bytes) else text))
     except RecursionError as error:
         raise ValueError("nested too deep to be read") from error
 
@@ -76,3 +71,17 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice!r} is there twice")
     return found
+
+
+def _without_mark(text: str) -> str:
+    """Refuse a byte order mark, as `json.loads` does."""
+    if text.startswith("\ufeff"):
+        raise ValueError("a byte order mark before the JSON")
+    return text
+
+
+# Made once: a journal of thousands of lines would pay for a decoder a line.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+_UNIQUE = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
+)

@@ -31,10 +31,8 @@ LONGEST_S = 0.15
 """Older runs are left to the whole reading once this much time has gone."""
 _ASKED, _DECIDED = ".json", ".decision.json"
 # The format's own writers put these keys at these indents (EVOLUTION 2.2 no. 46); in any other file they aren't plain.
-_EVALUATION = re.compile(r"^  - time: \S+$", re.MULTILINE)
-_VERSION_AND_SCORE = re.compile(
-    r"^    version: ([1-9][0-9]{0,8})$|^    score: ([0-9]{1,3}(?:\.[0-9]+)?)$", re.MULTILINE
-)
+_EVALUATION, _CASES = "\n  - time: ", "\n    cases:\n"
+_HEAD = re.compile(r"^    version: ([1-9][0-9]{0,8})$|^    score: ([0-9]{1,3}(?:\.[0-9]+)?)$", re.MULTILINE)
 _VERSION = re.compile(r"^version: ([1-9][0-9]{0,8})$", re.MULTILINE)
 
 
@@ -96,26 +94,31 @@ def _board(project: ProjectPaths, subject: Subject | None) -> BoardView:
     """Return the stored score of each evaluation; none where the scoreboard is not written plainly."""
     if subject is None or not subject.benchmark_id:
         return BoardView(subject.agent_id if subject else "")
-    empty = BoardView(subject.agent_id, subject.benchmark_id)
     try:
         text = decode(project.agent(subject.agent_id).benchmark(subject.benchmark_id).scoreboard.read_bytes())
     except (ExuviaError, OSError):
-        return empty
-    versions: list[int] = []
-    scores: list[float] = []
-    for version, score in _VERSION_AND_SCORE.findall(text):
-        if version:
-            versions.append(int(version))
-        else:
-            scores.append(float(score))
-    if not len(_EVALUATION.findall(text)) == len(versions) == len(scores) or any(score > 100 for score in scores):
-        return empty
-    curve = tuple(zip(versions, scores, strict=True))
+        return BoardView(subject.agent_id, subject.benchmark_id)
+    curve = _curve(text)
     rows = tuple(
         BoardRow(f"evaluation:{place}", version, "evaluation" if place else "baseline", score, None, "")
         for place, (version, score) in enumerate(curve)
     )
     return BoardView(subject.agent_id, subject.benchmark_id, rows=rows, curve=curve)
+
+
+def _curve(text: str) -> tuple[tuple[int, float], ...]:
+    """Return version and score of each evaluation, () where not every one of them stands plainly."""
+    found: list[tuple[int, float]] = []
+    at = text.find(_EVALUATION)
+    while at >= 0:
+        end = text.find(_CASES, at)
+        told = _HEAD.findall(text, at, end) if end >= 0 else []
+        versions, scores = [version for version, _ in told if version], [score for _, score in told if score]
+        if len(versions) != 1 or len(scores) != 1 or float(scores[0]) > 100:
+            return ()
+        found.append((int(versions[0]), float(scores[0])))
+        at = text.find(_EVALUATION, end)
+    return tuple(found)
 
 
 def _version(project: ProjectPaths, subject: Subject | None) -> VersionsView:
