@@ -80,9 +80,32 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "cell.compare", ("d",), "d", "matrix", "In a cell: set it beside the same Case and Run of the Reference.", ""
     ),
-    Action("problem.next", ("f",), "f", "trace", "To the next record that failed.", "next error"),
-    Action("problem.previous", ("F",), "F", "trace", "To the failed record before."),
-    Action("trace.back", ("b",), "b", "trace", "Back to the trace that was open before.", "trace before"),
+    Action("trace.tree", ("t",), "t", "trace", "All Sessions as a tree, or the open one's records again.", "tree"),
+    Action("problem.next", ("f",), "f", "trace", "To the next record, or Session, that failed.", "next error"),
+    Action("problem.previous", ("F",), "F", "trace", "To the failed one before."),
+    Action(
+        "trace.lanes",
+        ("w",),
+        "w",
+        "trace",
+        "The Session over time: model, tools, approvals, idle, each request; again, all that it started.",
+        "times",
+    ),
+    Action("match.next", ("n",), "n", "trace", "To the next match of what / looked for."),
+    Action("match.previous", ("N",), "N", "trace", "To the match before."),
+    Action("trace.everywhere", ("asterisk",), "*", "trace", "Find a text in the traces of all Sessions.", "find all"),
+    Action(
+        "trace.all", ("a",), "a", "trace", "Show the bookkeeping too (requests, tokens, approvals), or fold it."
+    ),
+    Action("trace.raw", ("p",), "p", "trace", "The record's bytes as they are in the file, or laid out."),
+    Action("trace.group", ("s",), "s", "trace", "Sessions as a tree, by run, by agent, by role, by status."),
+    Action("trace.parent", ("e",), "e", "trace", "To the Session that started this one, a Target's Evaluator."),
+    Action("trace.left", ("left", "h"), "Left h", "trace", "Along a lane; in the tree, hide what a Session started."),
+    Action("trace.right", ("right", "l"), "Right l", "trace", "Along a lane; in the tree, show it again."),
+    Action("trace.closer", ("plus",), "+", "trace", "Show half as much time, around the cursor."),
+    Action("trace.wider", ("minus",), "-", "trace", "Show twice as much time."),
+    Action("trace.export", ("E",), "E", "trace", "Write the Session's files into a directory.", ""),
+    Action("trace.back", ("b",), "b", "trace", "Back to where you were before.", "back"),
     Action(
         "approve", ("a",), "a", "inbox", "Approve the freeze, or allow the call (asks y).", "approve", dangerous=True
     ),

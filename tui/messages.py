@@ -55,11 +55,12 @@ class IsolationKnown(Message):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an action came to. `hint` says what to do next."""
+    """What an action came to. `hint` says what to do next; `changed` that views may be another now."""
 
     text: str
     hint: str = ""
     ok: bool = True
+    changed: bool = True
 
 
 class CopyWanted(Message):

@@ -17,6 +17,7 @@ from core.traces.project_sessions import ProjectSessions
 from core.traces.search import Match, Query, Scanned, search_file
 from core.traces.session_trace import SessionTrace
 from core.traces.survey import FAILED, LAST_FOLDED, Code, Survey
+from tui.stores.prices import prices_of
 from tui.stores.trace_facts import NOTHING, Facts, facts_of
 from tui.stores.trace_lines import TraceLine, describe
 from tui.stores.trace_whole import DETAIL_CHARACTERS, RAW_BYTES, bytes_shown, text_of, whole
@@ -94,7 +95,9 @@ class OpenTrace:
     ) -> OpenTrace:
         """Find and open a Session's trace and read its beginning; `grow` reads on. Raises NotFoundError."""
         agent, title = _found(project, session_id, agent_id, about)
-        opened = cls(SessionTrace(agent, session_id, index=False), title, prices)
+        opened = cls(
+            SessionTrace(agent, session_id, index=False), title, prices_of(project) if prices is None else prices
+        )
         for done, _ in opened.grow():
             if done >= FIRST_BYTES:
                 break
@@ -172,6 +175,10 @@ class OpenTrace:
         """Numbers of the entries that are more than bookkeeping, in order."""
         return self._unfolded
 
+    def row_of(self, number: int) -> int:
+        """Return the place of an entry among the unfolded ones; where it is folded away, of the next one."""
+        return min(bisect_left(self._unfolded, number), max(0, len(self._unfolded) - 1))
+
     def is_folded(self, number: int) -> bool:
         """Tell whether an entry is bookkeeping that a list folds away."""
         place = bisect_left(self._unfolded, number)
@@ -223,6 +230,26 @@ class OpenTrace:
         """Return the next entry from `start` (not included) that failed, None where there is none."""
         place = bisect_right(self._failed, start) if step > 0 else bisect_left(self._failed, start) - 1
         return self._failed[place] if 0 <= place < len(self._failed) else None
+
+    def leads_to(self, number: int) -> str:
+        """Return the Session that an entry leads to: a call that started one leads there by its answer; "" for none."""
+        line = self.line(number)
+        if line.leads_to or line.kind != "calls":
+            return line.leads_to
+        call = self._trace.entry(number)
+        call_id = call.text("tool_call_id") if isinstance(call, TraceRecord) else ""
+        started = ""
+        for later in range(number + 1, min(len(self), number + _LONGEST_EXCHANGE)):
+            told = self.line(later)
+            if told.kind == "starts":
+                started = started or told.leads_to
+            elif told.kind == "answer":
+                answer = self._trace.entry(later)
+                if isinstance(answer, TraceRecord) and answer.text("tool_call_id") == call_id:
+                    return told.leads_to or started
+            elif told.kind == "asks":
+                return ""
+        return ""
 
     def tail(self, count: int) -> tuple[TraceLine, ...]:
         """Return the last `count` lines."""

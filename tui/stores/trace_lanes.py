@@ -56,7 +56,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class LanesView:
-    """What the timeline shows. `told` says what of it is there, `summary` what it came to; `requests` are of one Session."""
+    """What the timeline shows. `told` says what of it is there, `summary` what it came to."""
 
     session_id: str
     of_tree: bool

@@ -14,7 +14,6 @@ from time import time_ns
 
 from core.evolution.run_view import RunView
 from core.foundation.clock import parse_ms
-from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from core.traces.cost import Prices, usage_cost
 from core.traces.digest import Digest, protocol_fields
@@ -24,6 +23,7 @@ from core.traces.listing import SessionHead, stamps
 from core.traces.outline import Outline, read_outline
 from core.traces.project_sessions import ProjectSessions
 from core.traces.tree import role_of
+from tui.stores.prices import prices_of
 from tui.stores.runs import LIVE, Runs
 from tui.stores.trace_rows import Fact, Listing, SessionRow, facts_of_runs, ordered, parents_of_runs
 
@@ -66,7 +66,7 @@ class SessionsOfProject:
         if not self._runs.views:
             yield self._listing(sessions, heads, (), is_counted=False)
         views = self._runs.read()
-        self.prices = _prices(self.project)
+        self.prices = prices_of(self.project)
         if not self._knows_all(heads):
             yield self._listing(sessions, heads, views, is_counted=False)
         self._score(sessions)
@@ -197,16 +197,6 @@ class SessionsOfProject:
             return "running" if of_runs[head.session_id] else "cut"
         written = max((shard.mtime_ns for shard in head.files), default=0)
         return "cut" if time_ns() - written > FRESH_S * 1_000_000_000 else "running"
-
-
-def _prices(project: ProjectPaths) -> Prices:
-    from core.state.project import read_project  # TOML and models: not before somebody asks what it cost
-
-    try:
-        config = read_project(project)
-    except ExuviaError:
-        return {}
-    return {(model.ref.provider, model.ref.model_id): model.price for model in config.models}
 
 
 def _of_runs(views: tuple[RunView, ...]) -> dict[str, bool]:

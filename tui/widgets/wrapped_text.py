@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -40,6 +40,13 @@ class WrappedText(ScrollView, can_focus=True, inherit_bindings=False):
             self._key = key
             self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
+
+    def bring(self, is_wanted: Callable[[str], bool]) -> None:
+        """Scroll to the first line whose text is wanted, where there is one."""
+        texts = ("".join(text for text, _ in line) for line in self._wrapped)
+        at = next((index for index, text in enumerate(texts) if is_wanted(text)), None)
+        if at is not None:
+            self.scroll_to(y=max(0, at - 2), animate=False, immediate=True)
 
     def _wrap(self) -> None:
         width = max(1, self.scrollable_content_region.width - 2)

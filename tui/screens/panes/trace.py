@@ -1,152 +1,80 @@
-"""Pane 3: a trace of any size, one line a record, and the record under the cursor to read."""
+"""Pane 3: every Session of the Project as a tree, the records of one, its time in lanes, and searches through all."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
+from core.state.paths import ProjectPaths
+from core.traces.cost import Prices
+from core.traces.transfer import export_trace
 from tui.actions import bindings
-from tui.messages import Said
+from tui.messages import DeedWanted, Outcome, Said
 from tui.screens.base import own_screen
-from tui.screens.panes.base import Pane, TraceWanted
-from tui.stores.trace import OpenTrace
-from tui.widgets.bars import Rule
-from tui.widgets.line_list import LineList
-from tui.widgets.spans import Line, fit, plain
-from tui.widgets.wrapped_text import WrappedText
-
-_KIND_TONES = {"model": "strong", "calls": "call", "gap": "bad", "abort": "bad"}
+from tui.screens.panes.trace_going import TraceGoing
+from tui.screens.panes.trace_lists import FoundRows, RequestRows
+from tui.screens.panes.trace_parts import LanesRead
+from tui.screens.panes.trace_tree import GROUPS
+from tui.stores.trace_lanes import LanesView, session_lanes, tree_lanes
+from tui.work import Work
 
 
-class TraceLines(LineList):
-    """The records of the open trace; only those in sight are read."""
+class TracePane(TraceGoing):
+    """The actions of the pane; see the layers below for what it shows and where they lead."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
-        super().__init__(id=id)
-        self.trace: OpenTrace | None = None
-
-    def open(self, trace: OpenTrace | None) -> None:
-        """Show another trace from its start."""
-        self.trace = trace
-        self.cursor = 0
-        self.resized()
-        self.scroll_to(y=0, animate=False, immediate=True)
-        self.refresh()
-        self.post_message(self.Highlighted(self, "0"))
-
-    def grown(self) -> None:
-        """Show what was appended; a cursor on the last record stays on the last."""
-        if self.trace is None:
-            return
-        before = self.virtual_size.height
-        at_end = self.cursor >= before - 1
-        self.resized()
-        self.refresh()
-        if at_end:
-            self.call_after_refresh(self.select, self.row_count() - 1)
-
-    def row_count(self) -> int:
-        return len(self.trace) if self.trace is not None else 0
-
-    def row_lines(self, index: int, width: int) -> tuple[Line, ...]:
-        assert self.trace is not None
-        line = self.trace.line(index)
-        number = fit(str(line.number), len(str(self.row_count())), right=True)
-        tone = "plain" if line.tone == "call" else line.tone
-        kind_tone = _KIND_TONES.get(line.kind, line.tone)
-        return (
-            (
-                (f"{number} ", "dim"),
-                (f"{line.time} ", "dim"),
-                (fit(line.kind, 10), kind_tone),
-                (line.text, tone),
-            ),
-        )
-
-
-class TracePane(Pane):
-    """Shows one trace; those that were open before can be gone back to."""
-
-    pane_id = "trace"
     BINDINGS = bindings("trace")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._before: list[tuple[str, str]] = []
-        self._going_back = False
-
-    def parts(self) -> ComposeResult:
-        yield TraceLines(id="trace-list")
-        yield Rule(id="trace-rule")
-        yield WrappedText(id="trace-detail")
-
-    @property
-    def trace(self) -> OpenTrace | None:
-        return self.query_one(TraceLines).trace
-
-    def open(self, trace: OpenTrace) -> None:
-        """Show a trace; the one before is closed."""
-        old = self.trace
-        self.query_one(TraceLines).open(trace)
-        if old is not None:
-            if old.head.session_id != trace.head.session_id and not self._going_back:
-                self._before.append((old.head.session_id, old.head.about))
-            old.close()
-        self._going_back = False
-        self.draw()
-
-    def follow(self, session_ids: frozenset[str]) -> None:
-        """Take in what was appended to the open trace, if it is one of these."""
-        trace = self.trace
-        if trace is not None and trace.head.session_id in session_ids and trace.refresh():
-            self.query_one(TraceLines).grown()
-            self.draw()
-
-    def draw(self) -> None:
-        trace = self.trace
-        if trace is None:
-            self.title("none open")
-            self.query_one("#trace-rule", Rule).show(())
-            self.query_one("#trace-detail", WrappedText).show(
-                plain(
-                    [
-                        "A trace is everything a Session did, record by record.",
-                        "Choose one: Enter on a run or a Session (1), on a cell of the matrix (2), or on a score (4).",
-                    ],
-                    "dim",
-                ),
-                "empty",
-            )
-            return
-        head = trace.head
-        self.title(head.about or head.session_id, ((f"{head.count} records ", "dim"),))
-        self._detail()
-
-    def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
-        event.stop()
-        if own_screen(self).stands:
-            self._detail()
-
-    def on_line_list_opened(self, event: LineList.Opened) -> None:
-        event.stop()
-        trace = self.trace
-        leads = trace.line(int(event.key)).leads_to if trace is not None else ""
-        if leads and trace is not None and leads != trace.head.session_id:
-            self.post_message(TraceWanted(leads, ""))
+    def do_trace_tree(self) -> None:
+        if self.sight != "tree":
+            self.look("tree")
+            if self.trace is not None:
+                self.sessions.go_to(self.trace.head.session_id)
+        elif self.trace is not None:
+            self.look("records")
         else:
-            self.query_one("#trace-detail", WrappedText).focus()
+            self.post_message(Said("No trace is open yet.", hint="Enter opens the selected Session"))
 
-    def _detail(self) -> None:
-        trace, lines = self.trace, self.query_one(TraceLines)
-        if trace is None or not len(trace):
-            return
-        number = min(lines.cursor, len(trace) - 1)
-        line = trace.line(number)
-        hint = "  Enter opens that session" if line.leads_to else ""
-        session = trace.head.session_id
-        self.query_one("#trace-rule", Rule).show(
-            ((f"{number} {line.kind}", "strong"), (f"  {trace.head.agent_id}  {session}", "dim"), (hint, "accent"))
-        )
-        self.query_one("#trace-detail", WrappedText).show(plain(trace.detail(number)), (session, number))
+    def do_trace_group(self) -> None:
+        if self.sight != "tree":
+            self.look("tree")
+        group = GROUPS[(GROUPS.index(self.sessions.group) + 1) % len(GROUPS)]
+        self.sessions.group_by(group)
+        self._titles()
+        self.post_message(Said("Sessions as a tree." if group == "tree" else f"Sessions by {group}."))
+
+    def do_trace_parent(self) -> None:
+        row = self._row()
+        if row is None or not row.parent:
+            self.post_message(Said("No other Session is known to have started this one."))
+        elif self.sight == "tree":
+            self.sessions.go_to(row.parent)
+        else:
+            above = self.listing.of(row.parent)
+            self._want(row.parent, above.about if above is not None else "")
+
+    def do_trace_left(self) -> None:
+        self.sessions.collapse(True) if self.sight == "tree" else self.lanes.step(-1)
+
+    def do_trace_right(self) -> None:
+        self.sessions.collapse(False) if self.sight == "tree" else self.lanes.step(1)
+
+    def do_trace_closer(self) -> None:
+        self.lanes.zoom(0.5)
+
+    def do_trace_wider(self) -> None:
+        self.lanes.zoom(2.0)
+
+    def do_trace_all(self) -> None:
+        if self.sight == "records":
+            self.lines.fold(not self.lines.folded)
+            self.redraw()
+            self.post_message(Said("Bookkeeping is folded away." if self.lines.folded else "All records are shown."))
+
+    def do_trace_raw(self) -> None:
+        self.raw = not self.raw
+        self._detail()
+        self.post_message(Said("The bytes as they are in the file." if self.raw else "Records laid out."))
 
     def do_problem_next(self) -> None:
         self._problem(1)
@@ -155,17 +83,127 @@ class TracePane(Pane):
         self._problem(-1)
 
     def _problem(self, step: int) -> None:
-        trace, lines = self.trace, self.query_one(TraceLines)
+        trace, lines = self.trace, self.lines
+        where = "after" if step > 0 else "before"
+        if self.sight == "tree":
+            if not self.sessions.next_failed(step):
+                self.post_message(Said(f"No Session {where} this one failed or was cut."))
+            return
         if trace is None:
             return
-        found = trace.next_problem(lines.cursor, step)
+        found = trace.next_problem(lines.number, step)
         if found is not None:
-            lines.select(found)
+            self._go(found)
         else:
-            self.post_message(Said(f"No record {'after' if step > 0 else 'before'} this one failed."))
+            more = "" if trace.is_whole else " as far as it is read"
+            self.post_message(Said(f"No record {where} this one failed{more}."))
 
-    def do_trace_back(self) -> None:
-        if self._before:
-            session_id, about = self._before.pop()
-            self._going_back = True
-            self.post_message(TraceWanted(session_id, about))
+    def do_pause(self) -> None:
+        if self.sight != "records" or self.trace is None:
+            self.post_message(Said("There is nothing here that streams."))
+            return
+        self.lines.hold(not self.lines.held)
+        self.redraw()
+        self.post_message(Said("Held; Space goes on." if self.lines.held else "Following again."))
+
+    def do_trace_export(self) -> None:
+        row, trace = self._row(), self.trace
+        if self.sight == "tree" and row is not None:
+            session_id, agent_id = row.session_id, row.agent_id
+        elif trace is not None:
+            session_id, agent_id = trace.head.session_id, trace.head.agent_id
+        else:
+            self.post_message(Said("There is no Session here to export."))
+            return
+
+        def told(typed: str | None) -> None:
+            if typed is None or not typed.strip():
+                self.post_message(Said("Nothing was written."))
+                return
+            directory = Path(typed.strip()).expanduser()
+            deed = partial(self._export, agent_id, session_id, directory)
+            self.post_message(DeedWanted(deed, f"exporting {session_id}"))
+
+        self._prompt().ask("Write its files into directory:", told, f"./{session_id}")
+
+    def _export(self, agent_id: str, session_id: str, directory: Path, work: Work) -> Outcome:
+        assert self._store is not None
+        agent = self._store.project.agent(agent_id)
+        files = export_trace(agent, session_id, directory, report=work.report)
+        return Outcome(f"Wrote {len(files)} file{'s' if len(files) != 1 else ''} to {directory}.", changed=False)
+
+    # Lanes
+
+    def do_trace_lanes(self) -> None:
+        """The Session over time; once more: it with all that it started; once more: back."""
+        row, trace, view = self._row(), self.trace, self.lanes.view
+        if self.sight == "lanes" and view is not None:
+            below = self.listing.below(view.session_id)
+            if view.of_tree or len(below) < 2:
+                self.go_back()
+            else:
+                self._read_lanes(lambda work: tree_lanes(self._project(), below, self._prices(), work.report))
+            return
+        session_id = row.session_id if row is not None else trace.head.session_id if trace is not None else ""
+        agent_id = row.agent_id if row is not None else trace.head.agent_id if trace is not None else ""
+        if not session_id:
+            self.post_message(Said("There is no Session here.", hint="t lists them"))
+            return
+        around = self.lines.number if self.sight == "records" else 0
+        if self.sight == "tree":
+            self._before.append(("tree", "", "", 0))
+            if self._store is not None:
+                self._store.count(session_id)
+        self._read_lanes(
+            lambda work: session_lanes(self._project(), agent_id, session_id, around, self._prices(), work.report)
+        )
+
+    def _project(self) -> ProjectPaths:
+        assert self._store is not None
+        return self._store.project
+
+    def _prices(self) -> Prices:
+        return self._store.prices if self._store is not None else {}
+
+    def _read_lanes(self, read: Callable[[Work], LanesView]) -> None:
+        def do(work: Work) -> Outcome:
+            self.post_message(LanesRead(read(work)))
+            return Outcome("", changed=False)
+
+        self.post_message(DeedWanted(do, "measuring times"))
+
+    def on_lanes_read(self, event: LanesRead) -> None:
+        event.stop()
+        if not own_screen(self).stands:
+            return
+        self.lanes.show(event.view)
+        self.query_one(RequestRows).show(event.view.requests)
+        self.set_class(event.view.of_tree, "-of-tree")
+        self.look("lanes")
+        hint = "w shows all that it started" if not event.view.of_tree else "w goes back"
+        self.post_message(Said("Left and right go along a lane, + and - change the scale.", hint=hint))
+
+    # Copying and reading
+
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        trace, row = self.trace, self._row()
+        if self.sight == "records" and trace is not None and len(trace):
+            if whole:
+                return trace.reading(self.lines.number, raw=True), f"record {self.lines.number}"
+            return trace.head.session_id, "the Session's id"
+        if self.sight == "found" and (hit := self.query_one(FoundRows).hit) is not None:
+            match = hit.match
+            return (
+                (match.before + match.hit + match.after, "the place") if whole else (hit.session_id, "the Session's id")
+            )
+        if row is None:
+            return None
+        facts = (row.session_id, row.agent_id, row.role, row.what, row.state, str(row.tokens or ""))
+        return ("\t".join(facts), "the Session") if whole else (row.session_id, "the Session's id")
+
+    def reading(self) -> str:
+        trace = self.trace
+        if self.sight == "records" and trace is not None and len(trace):
+            return trace.reading(self.lines.number, raw=self.raw)
+        row = self._row()
+        return "" if row is None else f"{row.about}\n{row.session_id}\n{row.reason}\n\n{row.prompt}"
