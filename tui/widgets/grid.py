@@ -114,14 +114,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(1, len(self.rows) + 1)
 
     def _into_sight(self) -> None:
-        """Scroll, sideways too, so that the cursor is in sight: half of what is shown at once."""
+        """Scroll, sideways too, so that the cursor is in sight, with most of the page ahead of it."""
         shown, columns = self._layout.shown, self.page.columns if self.page else 1
         if not self._left <= self.column < self._left + shown:
             self._left = self.column - shown // 2
         self._left = max(0, min(columns - shown, self._left))
         top, height = int(self.scroll_offset.y), self.scrollable_content_region.height - 1
         if height > 0 and not top <= self.row < top + height:
-            self.scroll_to(y=max(0, self.row - height // 2), animate=False, immediate=True)
+            # A held key then repaints the grid once for many rows.
+            above = height // 4 if self.row >= top else height - 1 - height // 4
+            self.scroll_to(y=max(0, self.row - above), animate=False, immediate=True)
 
     def _paint_row(self, index: int) -> None:
         self.refresh(Region(0, index + 1 - int(self.scroll_offset.y), self.size.width, 1))
@@ -179,10 +181,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             cell = row.cells[column] if column < len(row.cells) else None
             marked = here and column == self.column
             over = Style(reverse=True) if marked and self.has_focus else Style(underline=True) if marked else None
+            line = cell_line(cell, at.cell)
             gap = 0 if at.cell == TIGHT else 1
-            parts.append(strip_of(cell_line(cell, at.cell), at.cell - gap, base, over))
-            if gap:
-                parts.append(strip_of((), 1, base))
+            parts.append(strip_of(line, at.cell - gap, base, over))
+            if gap:  # in the colour of the cell, which saves the terminal a change of colours
+                parts.append(strip_of(((" ", line[-1][1]),), 1, base))
         parts.append(strip_of(sum_line(row, at), at.sums, base))
         return Strip.join(parts).crop_extend(0, width, base)
 

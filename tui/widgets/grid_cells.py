@@ -91,8 +91,9 @@ def cell_line(cell: Cell | None, width: int) -> Line:
     if width >= TENTHS:
         text = "100" if cell.score >= 99.95 else f"{cell.score:.1f}"
         return ((f"{mark} ", tone), (fit(text, 4, right=True), colour))
-    edge = mark if cell.state == "reused" else " "
-    return ((edge, tone), (f"{cell.score:3.0f}", colour))
+    if cell.state == "reused":
+        return ((mark, tone), (f"{cell.score:3.0f}", colour))
+    return ((f"{cell.score:4.0f}", colour),)
 
 
 def sum_line(row: MatrixRow, at: Layout) -> Line:
