@@ -132,3 +132,92 @@ def test_two_processes_race_and_one_wins_each_time(project: ProjectPaths) -> Non
         racer.communicate(timeout=10)
         assert racer.returncode == 0
     assert len(audit.read(project)) == 40
+
+
+def asked(approval_id: str = "question-1", created: str = "2026-11-30T20:00:00Z", **body: object) -> Approval:
+    return Approval(
+        id=approval_id,
+        kind="question",
+        agent_id="csv_helper",
+        session_id="session-1",
+        role="chat",
+        created=created,
+        title="Which?",
+        body=body or {"text": "Which one?", "options": ["a", "b"]},
+    )
+
+
+def test_a_question_is_answered_with_words_once(project: ProjectPaths) -> None:
+    approvals.request(project, asked())
+    decision = approvals.answer(project, "question-1", " the second \n", actor="console")
+    assert (decision.verdict, decision.text, decision.reason) == ("answer", "the second", "")
+    with pytest.raises(ConflictError, match="answer by"):
+        approvals.answer(project, "question-1", "another")
+    with pytest.raises(ConflictError, match="answer by"):
+        approvals.decide(project, "question-1", "reject", "no")
+    (entry,) = audit.read(project)
+    assert (entry.action, entry.detail["text"], entry.detail["session_id"]) == ("answer", "the second", "session-1")
+    assert approvals.waiting(project) == ()
+
+
+def test_a_verdict_fits_its_kind(project: ProjectPaths) -> None:
+    approvals.request(project, asked())
+    approvals.request(project, question())
+    with pytest.raises(UsageError, match="question") as approved:
+        approvals.decide(project, "question-1", "approve")
+    assert "exuvia approvals answer question-1" in approved.value.hint
+    with pytest.raises(UsageError, match="no question"):
+        approvals.answer(project, "freeze-1", "yes")
+    for text in ("", " ", "x" * (approvals.ANSWER_BYTES + 1)):
+        with pytest.raises(UsageError):
+            approvals.answer(project, "question-1", text)
+    assert len(approvals.pending(project)) == 2
+    assert [one.id for one in approvals.pending(project, "question")] == ["question-1"]
+    approvals.decide(project, "question-1", "reject", "not now")
+
+
+def test_asking_again_finds_what_was_asked_whenever(project: ProjectPaths) -> None:
+    first = approvals.ask(project, asked())
+    again = approvals.ask(project, asked(created="2026-12-01T00:00:00Z"))
+    assert again == first == approvals.get(project, "question-1")[0]
+    approvals.answer(project, "question-1", "a")
+    assert approvals.ask(project, asked(created="2026-12-02T00:00:00Z")) == first
+    with pytest.raises(ConflictError):
+        approvals.ask(project, asked(text="Something else?"))
+
+
+def test_what_waits_is_shown_without_trusting_its_body(project: ProjectPaths) -> None:
+    approvals.request(project, asked(text=5, options=["fine", 3, None], tool={}, arguments=[]))
+    (shown,) = approvals.waiting(project)
+    assert (shown.text, shown.options, shown.tool_name, shown.arguments) == ("Which?", ("fine",), "", "")
+
+
+def test_arguments_are_shown_whole_safe_and_apart() -> None:
+    forged = '{"cmd": "ls\\npermission: r", "\\u001b[2J": true, "n": 3}'
+    assert approvals.safe_arguments(forged).splitlines() == [
+        "cmd:",
+        "  | ls",
+        "  | permission: r",
+        "\N{SYMBOL FOR ESCAPE}[2J: true",
+        "n: 3",
+    ]
+    assert approvals.safe_arguments("{not json \x1b[0m") == "{not json \N{SYMBOL FOR ESCAPE}[0m"
+    long = approvals.safe_arguments('{"text": "' + "x" * 40_000 + '"}')
+    assert len(long) < 17_000
+    assert "more characters; the trace has the whole call" in long
+    assert approvals.safe_arguments("[" * 100_000)
+
+
+def test_an_approval_of_an_older_home_is_read(project: ProjectPaths) -> None:
+    project.approvals.mkdir(parents=True)
+    (project.approvals / "freeze-9.json").write_text(
+        '{"id": "freeze-9", "kind": "freeze", "run_id": "r", "agent_id": "a", "benchmark_id": "b", "title": "t",'
+        ' "created": "2026-01-01T00:00:00Z", "body": {}}'
+    )
+    (project.approvals / "freeze-9.decision.json").write_text(
+        '{"id": "freeze-9", "verdict": "approve", "reason": "", "actor": "cli", "signature": "x", "time": "t"}'
+    )
+    approval, decision = approvals.get(project, "freeze-9")
+    assert (approval.session_id, approval.role) == ("", "")
+    assert decision is not None
+    assert decision.text == ""
