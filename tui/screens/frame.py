@@ -186,6 +186,10 @@ class Frame(ConsoleScreen):
             useless.add("undo")
         if not self.view.sessions.live:
             useless.add("stop")
+            if not self.view.inbox.pending:
+                useless.add("say")
+        if not any(run.state in ("stopped", "blocked", "failed", "dead") for run in self.view.sessions.runs):
+            useless.add("continue")
         if self.view.versions.target is None:
             useless.add("rollback")
         if not self.view.inbox.pending:
