@@ -60,11 +60,10 @@ def sides(project: ProjectPaths, agent_id: str, benchmark_id: str = "") -> tuple
             frozen = _frozen(run)
             if frozen is not None and frozen.get("benchmark_id") == benchmark_id:
                 side = Side("frozen", agent_id, run_id=run.id, benchmark_id=benchmark_id)
-                listed.append(Listed(side, f"by {run.id}", time=str(frozen.get("time", ""))))
+                listed.append(Listed(side, "frozen", f"by {run.id}", str(frozen.get("time", ""))))
             if run.lowest.is_dir() and read_spec(run).benchmark_id == benchmark_id:
-                listed.append(
-                    Listed(Side("lowest", agent_id, run_id=run.id, benchmark_id=benchmark_id), f"of {run.id}")
-                )
+                lowest = Side("lowest", agent_id, run_id=run.id, benchmark_id=benchmark_id)
+                listed.append(Listed(lowest, "pilot", f"kept by {run.id}"))
     return tuple(listed)
 
 

@@ -114,13 +114,13 @@ def paired(hunk: Hunk) -> tuple[tuple[DiffLine | None, DiffLine | None], ...]:
 
 
 def highlights(hunk: Hunk) -> dict[DiffLine, Spans]:
-    """Return which words differ, for each line of a hunk that has a partner much like it; others differ as a whole."""
+    """Return which words differ, for each line of a hunk that has a partner like it; others differ as a whole."""
     marked: dict[DiffLine, Spans] = {}
     for left, right in paired(hunk):
         if left is None or right is None or left is right:
             continue
         gone, come = changed(left.text, right.text)
-        if ((0, len(left.text)),) != gone or ((0, len(right.text)),) != come:
+        if gone != ((0, len(left.text)),) and come != ((0, len(right.text)),):
             marked |= {left: gone, right: come}
     return {line: spans for line, spans in marked.items() if spans}
 

@@ -90,10 +90,10 @@ class Choosable:
 
 def usual(view: VersionsView) -> tuple[Side, Side] | None:
     """Return what is compared unasked: an edited state with what was kept of it, else the version before with now."""
-    if not view.agent_id or view.present is None:
+    if not view.agent_id:
         return None
     present = Side("current", view.agent_id)
-    if view.drift == "edited":
+    if view.drift == "edited" and view.present is not None:
         return Side("snapshot", view.agent_id, view.present), present
     if view.target is None:
         return None

@@ -65,19 +65,18 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
         return VersionsView()
     agent = project.agent(subject.agent_id)
     present = snapshots.current_version(agent)
-    if present is None:
-        return VersionsView(subject.agent_id)
     try:
         kept = snapshots.list_snapshots(agent)
+        if present is None and not kept:
+            return VersionsView(subject.agent_id)
         drift = snapshots.drift(agent)
     except (ExuviaError, OSError) as error:
         return VersionsView(subject.agent_id, present, trouble=str(error))
     scored = {row.version: row for row in rows}
     notes = timeline.notes(agent)
     found: list[VersionRow] = []
-    for version in sorted(
-        {present, *scored, *(snapshot.version for snapshot in kept if snapshot.version)}, reverse=True
-    ):
+    known = {present or 0, *scored, *(snapshot.version for snapshot in kept)} - {0}
+    for version in sorted(known, reverse=True):
         own = [snapshot for snapshot in kept if snapshot.version == version]
         row = scored.get(version)
         found.append(
@@ -113,6 +112,7 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
         target,
         undo,
         "a rollback was interrupted; the next one mends it" if waiting else "",
+        trouble="" if present is not None else f"{agent.config.name} can't be read, so the state has no version",
         content=drift.content_hash,
         changes=timeline.timeline(agent),
     )

@@ -180,7 +180,7 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
         self._index = [
             (number, piece)
             for number, row in enumerate(rows)
-            for piece in range(self._height(row) if self.wraps else 1)
+            for piece in range(self._height(row) if self.wraps or row.own else 1)
         ]
         self.virtual_size = Size(1, len(self._index))
         self._focus_hunk(self.hunk)

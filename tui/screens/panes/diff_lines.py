@@ -23,6 +23,8 @@ def side_words(side: Side, present: int | None) -> str:
     """Return a side as the title says it."""
     if side.kind == "current":
         return f"now (v{present})" if present else "now"
+    if side.kind == "snapshot" and side.version == present and not side.content:
+        return f"v{side.version} as it was kept"
     if side.kind == "archive":
         return f"v{side.version} of {side.words}"
     return side.words
@@ -57,7 +59,10 @@ def headline(comparison: Comparison, width: int) -> Line:
         void = f" {len(comparison.files)} files differ from what was frozen, so the benchmark is void"
         return ((void, "bad"),) if comparison.files else ((" every byte is as it was frozen", "good"),)
     if not comparison.whys:
-        return ((" ", "plain"),)
+        edited = comparison.left.kind == "snapshot" and comparison.left.version == comparison.present
+        if edited and comparison.right.kind == "current" and comparison.files:
+            return ((" edited since it was kept", "warn"), ("; nobody has measured it", "dim"))
+        return ((" h and l choose what is compared", "dim"),)
     first, more = comparison.whys[0], len(comparison.whys) - 1
     mark, tone = DECISIONS.get(first.decision, ("?", "warn"))
     told = f" {mark} v{first.version} {first.decision}"
@@ -90,12 +95,12 @@ def _why_row(whys: Sequence[Why], width: int) -> Line:
 
 def _file_row(file: FileDiff, comparison: Comparison, width: int) -> Line:
     word, tone = _STATUS[file.status]
-    name = max(16, min(56, width - 24))
+    note = "  hidden values" if file.hidden else ""
+    name = max(16, min(56, width - 24 - len("  hidden values") * any(other.hidden for other in comparison.files)))
     if file.unread:
         told: tuple[Span, ...] = ((fit(file.unread, 14), "warn"),)
     else:
         told = ((fit(f"+{file.added}", 7, right=True), "added"), (fit(f"-{file.removed}", 7, right=True), "removed"))
-    note = "  hidden values" if file.hidden else ""
     reason = comparison.reasons.get(file.path, "")
     rest = max(0, width - 23 - name - len(note) - 2)
     return (
@@ -164,7 +169,10 @@ def why_lines(whys: Sequence[Why]) -> list[Line]:
             lines.append(((f"{'Case':<34}{'predicted':>10}{'came':>9}{'before':>9}{'change':>9}", "dim"),))
             lines += [_case_line(case.case_id, case.predicted, case.came, case.before) for case in why.cases]
         if why.note:
-            lines += [(("Decision    ", "dim"), (line, "plain")) for line in why.note.split("\n")[:40]]
+            told = why.note.split("\n")[:40]
+            lines += [
+                (("Decision    " if not at else " " * 12, "dim"), (line, "plain")) for at, line in enumerate(told)
+            ]
     return lines
 
 

@@ -29,7 +29,8 @@ _CHANGES: dict[str, tuple[str, str]] = {
 def headline(view: VersionsView) -> Line:
     """Return which version it is now, whether it was edited, and what R would do."""
     if view.trouble:
-        return ((f" {view.trouble}", "bad"),)
+        way = "  R goes back to the selected version" if view.target else ""
+        return ((f" {view.trouble}", "bad"), (way, "dim"))
     if view.present is None:
         return ((" ", "plain"),)
     target = "R goes back to the selected version" if view.target else "no version to go back to yet"
