@@ -257,7 +257,7 @@ def bindings(scope: str, *, to: str = "screen.", only: Container[str] | None = N
     ]
 
 
-_KEY = re.compile(
+_KEY = (  # compiled where a settings file changes keys
     r"(?:ctrl\+|shift\+)?(?:[a-z0-9]|f[1-9]|f1[0-2]|up|down|left|right|home|end|pageup|pagedown|tab|enter|escape|"
     r"backspace|delete|insert|space|[a-z]+(?:_[a-z]+)+|slash|backslash|colon|semicolon|comma|period|minus|plus|at|tilde)"
     r"|[!-~]"
@@ -284,7 +284,7 @@ def keys_fault(changed: Mapping[str, tuple[str, ...]]) -> tuple[str, str] | None
     """Return the first action whose changed keys can't be, and why; None where all can."""
     for name, keys in changed.items():
         for key in keys:
-            if not _KEY.fullmatch(key):
+            if not re.fullmatch(_KEY, key):
                 return name, f"{key!r} is no key that every terminal sends"
             if key in FORBIDDEN:
                 return name, f"{key} is taken by terminals"

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from core.state.paths import ProjectPaths
 from tui.stores import board, versions
 from tui.stores.board import BoardView
-from tui.stores.inbox import InboxView
-from tui.stores.matrix_page import MatrixView
 from tui.stores.runs import Runs, Subject, choose, subjects
 from tui.stores.session_lines import SessionsView
 from tui.stores.versions import VersionsView
+from tui.stores.views import InboxView, MatrixView
 
 if TYPE_CHECKING:
     from tui.stores.inbox import InboxStore

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
+from tui.stores.views import InboxView
 
 if TYPE_CHECKING:
     from core.state.approvals import Approval, Decision
@@ -73,19 +74,6 @@ class Item:
             case Call(tool=tool, arguments=arguments):
                 return f"{tool} {' '.join(arguments.split())}"
         return self.title
-
-
-@dataclass(frozen=True, slots=True)
-class InboxView:
-    """`pending` is oldest first, `decided` newest first."""
-
-    pending: tuple[Item, ...] = ()
-    decided: tuple[Item, ...] = ()
-    damaged: tuple[str, ...] = ()
-
-    def item(self, item_id: str) -> Item | None:
-        """Return an item by its id, open or decided."""
-        return next((item for item in (*self.pending, *self.decided) if item.id == item_id), None)
 
 
 class InboxStore:

@@ -13,8 +13,9 @@ from core.state.paths import ProjectPaths
 from tui.palette import DECISIONS
 from tui.stores.matrix_bases import held_against, references
 from tui.stores.matrix_facts import OPEN, alarm, spread, spread_name, time_left_ms
-from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow, MatrixView
+from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow
 from tui.stores.runs import LIVE, Subject
+from tui.stores.views import MatrixView
 
 if TYPE_CHECKING:
     from core.state.evaluation import Evaluation
@@ -31,6 +32,7 @@ class MatrixStore:
     def __init__(self, project: ProjectPaths) -> None:
         self.project = project
         self._titles: dict[tuple[str, str, str], str] = {}
+        self._pages: dict[str, tuple[object, MatrixPage]] = {}
         self._ledger: tuple[tuple[int, int], tuple[CandidateRecord, ...]] = ((0, 0), ())
 
     def load(self, views: tuple[RunView, ...], board: ScoreboardReading, subject: Subject | None) -> MatrixView:
@@ -156,12 +158,20 @@ class MatrixStore:
         from core.state.evaluation import mean_score  # after the first paint
 
         stage, index, version = key
+        evaluators = {s.cell: s.session_id for s in view.sessions if s.role == "evaluator" and s.cell}
+        told = [evaluators.get(cell.cell, "") for cell in cells.values()]
+        titles = [self._title(subject, case_id) for case_id, _ in cells]
+        mark = (cells, told, titles, _headline(view, stage, index, version), _short(view, *key), view.state)
+        name = f"{view.run_id}:{stage}:{index}:{version}"
+        known = self._pages.get(name)
+        if known is not None and known[0] == mark:  # what has ended need not be made again while the next is measured
+            return known[1]
         columns = max(run for _, run in cells)
         kind = spread_name(columns)
         rows: list[MatrixRow] = []
         for case_id in sorted({case for case, _ in cells}):
             own = tuple(
-                _cell(cells[case_id, run], view.run_id) if (case_id, run) in cells else None
+                _cell(cells[case_id, run], view.run_id, evaluators) if (case_id, run) in cells else None
                 for run in range(1, columns + 1)
             )
             scores = [cell.score for cell in own if cell is not None and cell.score is not None]
@@ -169,10 +179,10 @@ class MatrixStore:
             rows.append(MatrixRow(case_id, self._title(subject, case_id), own, mean, spread(scores, kind)))
         scored = [row.mean for row in rows if row.mean is not None]
         complete = all(cell.score is not None for cell in cells.values())
-        title, note = _headline(view, stage, index, version)
-        live = view.state in LIVE and not complete
-        return MatrixPage(
-            f"{view.run_id}:{stage}:{index}:{version}",
+        title, note = mark[3]
+        live = view.state in LIVE and any(cell.state in OPEN for cell in cells.values())
+        page = MatrixPage(
+            name,
             title,
             note,
             version or None,
@@ -189,7 +199,10 @@ class MatrixStore:
             kind,
             left_ms=_left(view, cells.values()) if live else None,
             alarm=alarm([row.scores for row in rows]),
+            run_lives=view.state in LIVE,
         )
+        self._pages[name] = (mark, page)
+        return page
 
     def _title(self, subject: Subject, case_id: str) -> str:
         from core.state.benchmark import case_title  # after the first paint
@@ -231,14 +244,14 @@ def _short(view: RunView, stage: str, index: int, version: int) -> str:
     return f"H v{version}" if stage == "heldout" else f"v{version}"
 
 
-def _cell(cell: CellView, run_id: str) -> Cell:
+def _cell(cell: CellView, run_id: str, evaluators: Mapping[str, str]) -> Cell:
     return Cell(
         cell.case_id,
         cell.run,
         cell.state,
         cell.score,
         cell.session_id or "",
-        cell.evaluator_session_id or "",
+        cell.evaluator_session_id or evaluators.get(cell.cell, ""),
         cell.duration_ms,
         cell.cost,
         cell.failure_code or "",

@@ -75,14 +75,9 @@ class MatrixPage:
     noise: bool | None = None
     left_ms: int | None = None
     alarm: str = ""
+    run_lives: bool = False
 
     @property
     def states(self) -> tuple[str, ...]:
         """State of each cell."""
         return tuple(cell.state for row in self.rows for cell in row.cells if cell is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixView:
-    benchmark_id: str = ""
-    pages: tuple[MatrixPage, ...] = ()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.message import Message
 
 from tui.actions import bindings
-from tui.screens.deeds import Listener
 from tui.screens.panes.base import Pane, TraceWanted
 from tui.screens.panes.session_rows import WIDE, heading, note, run_row, session_row
 from tui.stores.session_lines import RunLine, SessionLine
 from tui.widgets.line_list import LineList, Row, RowList
+
+if TYPE_CHECKING:
+    from tui.screens.deeds import Listener
 
 ORDERS = ("newest", "role", "state", "cost")
 _LATE = "Read-only eyes: a Target and an Evaluator work on their task alone."
@@ -91,6 +94,8 @@ class SessionsPane(Pane):
 
     def listener(self) -> Listener | None:
         """Return the live Session that a word goes to: the selected one, else the first that listens."""
+        from tui.screens.deeds import Listener
+
         kind, ident = self._key
         session = self._session(ident) if kind == "session" else None
         if session is not None and (session.live or session.listens):
