@@ -4,9 +4,8 @@ Two locks on one door. Every act that changes a home calls `refuse` first, so th
 directory is made, a process started or a signal sent. Under them lies a net: once a directory is sealed, Python's
 audit events are watched, and whatever would open, make, rename or remove a name below it raises the same error, also
 in code that forgot to ask. The promise belongs to the process and not to a path object, so no path built anew can
-lose it. The net does not see what has no audit event (mkfifo, mknod, a name
-made new in an open directory). Reading, following and exporting to elsewhere stay as they are. Other processes are not bound: a run that is
-at work goes on.
+lose it. The net does not see what has no audit event: mkfifo, mknod, a name made new in an open directory. Reading,
+following and exporting to elsewhere stay as they are. Other processes are not bound: a run that is at work goes on.
 """
 
 from __future__ import annotations
