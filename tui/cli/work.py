@@ -87,6 +87,11 @@ def _common(place: Place, work: dict[str, Any], cells: int, *, role: bool = Fals
     }
 
 
+def _asking(*, ask_calls: bool) -> dict[str, str]:
+    """Return how a role asks the operator: now and then, and then the run leaves to wait, or about every call."""
+    return {"tool_approval": "always-ask", "detached_ask": "wait"} if ask_calls else {"detached_ask": "exit"}
+
+
 def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
     from core.evolution import runs
     from core.evolution.specs import run_paths
@@ -121,7 +126,8 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         say(f"More: exuvia runs show {run_id}")
         if view.approval_id and view.state == "blocked":
             say(f"Decide: exuvia approvals show {view.approval_id}")
-            say(f"        exuvia approvals approve {view.approval_id} --resume")
+            act = "answer" if view.approval_id.startswith("question-") else "approve"
+            say(f"        exuvia approvals {act} {view.approval_id}{' TEXT' if act == 'answer' else ''} --resume")
     return runs.exit_of(view)
 
 
@@ -142,6 +148,7 @@ def _came_of_edit(tried: RoundView, kept: Path) -> str:
 @click.option("--baseline-score", type=click.FloatRange(0, 100), default=45, show_default=True, help="Wanted at most.")
 @click.option("--pilots", type=click.IntRange(1, 100), default=4, show_default=True, help="At most so many pilots.")
 @click.option("--approve", type=click.Choice(["ask", "auto"]), default="ask", show_default=True, help="Who freezes.")
+@click.option("--ask", "ask_calls", is_flag=True, help="Ask you before each tool call of the Builder; the run waits.")
 @work_options
 @json_option
 @place_options
@@ -153,6 +160,7 @@ def build(
     baseline_score: float,
     pilots: int,
     approve: str,
+    ask_calls: bool,
     work: dict[str, Any],
     as_json: bool,
     place: Place,
@@ -175,7 +183,7 @@ def build(
             "baseline_score": baseline_score,
             "pilots": pilots,
             "approve": approve,
-            "detached_ask": "exit",
+            **_asking(ask_calls=ask_calls),
             **_common(place, work, build_cells(pilots), role=True),
         }
     )
@@ -192,6 +200,7 @@ def _cells(place: Place, agent_id: str, benchmark_id: str) -> int:
 @click.option("--target-score", type=click.FloatRange(0, 100), default=90, show_default=True, help="Stop when reached.")
 @click.option("--runs", type=click.IntRange(1, 20), default=2, show_default=True, help="Runs of each Case.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="At most so many Candidates.")
+@click.option("--ask", "ask_calls", is_flag=True, help="Ask you before each tool call of the Optimizer; the run waits.")
 @work_options
 @json_option
 @place_options
@@ -201,6 +210,7 @@ def optimize(
     target_score: float,
     runs: int,
     rounds: int,
+    ask_calls: bool,
     work: dict[str, Any],
     as_json: bool,
     place: Place,
@@ -217,6 +227,7 @@ def optimize(
             "target_score": target_score,
             "runs": runs,
             "rounds": rounds,
+            **_asking(ask_calls=ask_calls),
             **_common(place, work, cells, role=True),
         }
     )
