@@ -24,6 +24,8 @@ from core.traces.listing import SessionHead, read_head
 from core.traces.parsing import TraceRecord, parse_line
 from core.traces.shards import Shard, all_shards
 
+_TARGETS = frozenset({"", "benchmark"})
+"""What a Target's trace says it was started by: nothing, or what a newer layout adds (EVOLUTION 1.9)."""
 _CHUNK = 4 << 20
 _MARK = 64
 _LONGEST = 64 << 20  # bytes of a line; a longer one is passed over
@@ -227,7 +229,7 @@ class Observer:
             for moment, command in seen.commands
             for head in self._heads.values()
             if head.agent_id == request.test_agent_id
-            and not head.source
+            and head.source in _TARGETS
             and head.workspace
             and head.workspace in command
             and head.first_ts >= moment

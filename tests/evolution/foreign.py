@@ -84,6 +84,7 @@ class Session:
         *,
         parent: Session | None = None,
         workspace: str = "/home/u/work",
+        source: str | None = None,
         tools: tuple[str, ...] = ("exec_command", "run_subagent"),
     ) -> None:
         self.world, self.id = world, session_id
@@ -93,7 +94,7 @@ class Session:
         self.writer = TraceWriter(path)
         self.path = path
         self._calls = itertools.count(1)
-        source = "subagent" if parent else None
+        source = "subagent" if parent else source
         self.write(
             records.session_meta(
                 session_id=session_id,
@@ -152,10 +153,12 @@ class Evaluator:
         self.session, self.case, self.run, self.version = session, case, run, version
         self.target: Session | None = None
 
-    def launch(self) -> Session:
+    def launch(self, source: str | None = None) -> Session:
         workspace = f"/data/agents/{SOLVER}/workspaces/{self.session.id[-8:]}"
         self._call = self.session.call("exec_command", cmd=f'W="{workspace}"\nrun --workspace "$W" --message go')
-        self.target = self.session.world.session(SOLVER, "Read README.md and do it.", workspace=workspace)
+        self.target = self.session.world.session(
+            SOLVER, "Read README.md and do it.", workspace=workspace, source=source
+        )
         return self.target
 
     def answer(self, score: float, text: str = ANSWER) -> str:

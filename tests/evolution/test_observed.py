@@ -172,9 +172,10 @@ def test_an_agent_named_in_the_answer_is_no_fault(world: World) -> None:
     assert (cell.state, cell.score, cell.cost) == ("scored", 55, 0.5)
 
 
-def test_a_running_cell_knows_its_target_by_the_workspace(world: World) -> None:
+@pytest.mark.parametrize("source", [None, "benchmark"])
+def test_a_running_cell_knows_its_target_by_the_workspace(world: World, source: str | None) -> None:
     evaluator = world.session(BUILDER, OPTIMIZE).evaluator(CASES[0])
-    target = evaluator.launch()
+    target = evaluator.launch(source)
     cell = only(Observer(world.project).read()).cells[0]
     assert (cell.state, cell.session_id, cell.evaluator_session_id) == ("running", target.id, evaluator.session.id)
 
