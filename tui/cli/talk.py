@@ -34,9 +34,7 @@ def send(session_or_run: str, text: str, as_json: bool, place: Place) -> None:
     say(f"What comes of it: exuvia trace show {word.session_id}")
 
 
-@click.command(
-    epilog="Example:  exuvia chat data_helper    or:  echo 'Count the lines of a.csv' | exuvia chat A --once"
-)
+@click.command(epilog="Examples:  exuvia chat data_helper   |   exuvia chat data_helper --once --approval read-only")
 @click.argument("agent_id", metavar="AGENT")
 @click.option("--once", is_flag=True, help="Take standard input as one message, print the reply and leave.")
 @click.option("--resume", metavar="SESSION", help="Go on with an earlier chat, in its workspace.")
