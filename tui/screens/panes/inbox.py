@@ -125,7 +125,7 @@ class InboxPane(Pane):
         text = self.query_one("#inbox-page", WrappedText)
         self.query_one("#inbox-options", RowList).styles.height = max(1, options)
         room = self.size.height - 1 - options
-        text.styles.height = min(text.virtual_size.height, room) if options and room > 3 else "1fr"
+        text.styles.height = min(text.virtual_size.height + 1, room) if options and room > 3 else "1fr"
 
     def _keep_focus(self) -> None:
         """Let the focus go on to what took the place of the list or text that had it."""
@@ -178,7 +178,7 @@ class InboxPane(Pane):
             return ((" Enter opens what is selected; a and x decide it.", "mark"), (more, "dim"))
         if page.decided:
             return ((" This is decided. Esc goes back to the list.", "dim"),)
-        says = {"question": "Enter sends the selected answer, i your own words, x leaves it unanswered."}
+        says = {"question": "Enter sends this answer, i your own words; x leaves it unanswered."}
         kind = KINDS.get(page.kind)
         told = says.get(page.kind) or (f"a {kind.approve}; x {kind.reject}." if kind else "Esc goes back.")
         return ((f" {told}", "mark"), (more, "dim"))
