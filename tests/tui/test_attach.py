@@ -178,6 +178,26 @@ async def test_what_needs_a_journal_is_refused_in_words(tmp_path: Path) -> None:
     assert tree_hash(tmp_path) == before
 
 
+async def test_a_rollback_under_another_programs_loop_asks_first(tmp_path: Path) -> None:
+    playing = Replay(tmp_path / "home").play()
+    for _ in range(346):
+        next(playing)
+    project = ProjectPaths(tmp_path / "home" / "default_project")
+    agent = project.agent("csv_helper")
+    before = agent.config.read_bytes()
+    async with console(project, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda text: "evaluating Candidate v2" in text)
+        await pilot.press("5")
+        await until(app, pilot, lambda text: "now v2" in text)
+        await pilot.press("R")
+        await until(app, pilot, lambda text: "Another program seems at work on csv_helper" in text)
+        await asyncio.sleep(0.5)  # a question takes no key that was meant for what was there before
+        await pilot.press("n")
+        await until(app, pilot, lambda text: "Nothing was changed" in text)
+    assert agent.config.read_bytes() == before
+    assert not project.own.exists()
+
+
 @pytest.mark.parametrize("inside", ["", SOLVER])
 def test_a_run_that_begins_to_design_is_seen_at_once(tmp_path: Path, inside: str) -> None:
     world = World(tmp_path)
