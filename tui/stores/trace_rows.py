@@ -52,6 +52,11 @@ class SessionRow:
         return f"{self.case_id}{number}{version}"
 
     @property
+    def brief(self) -> str:
+        """What it was for, a long Case by its number: `CASE-007 run 1 v3`."""
+        return self.what.replace(self.case_id, "-".join(self.case_id.split("-")[:2]), 1) if self.case_id else self.title
+
+    @property
     def about(self) -> str:
         """What it was, in a few words: `Target of CASE-001-register run 1 v3`."""
         role = self.role.capitalize()
@@ -106,11 +111,12 @@ class Fact:
     run_id: str
     role: str
     cell: CellView | None
+    title: str = ""
 
     def on(self, row: SessionRow) -> SessionRow:
         """Return a row with it."""
         if self.cell is None:
-            return replace(row, run_id=self.run_id, role=self.role)
+            return replace(row, run_id=self.run_id, role=self.role, title=self.title or row.title)
         cell = self.cell
         is_target = self.role == "target"
         failed = cell.state == "failed" and row.state != "running"
@@ -138,7 +144,8 @@ def facts_of_runs(views: tuple[RunView, ...]) -> dict[str, Fact]:
             if cell.evaluator_session_id:
                 found[cell.evaluator_session_id] = Fact(view.run_id, "evaluator", cell)
         for session in view.sessions:
-            found[session.session_id] = Fact(view.run_id, session.role, cells.get(session.cell or ""))
+            title = f"{view.agent_id} / {view.benchmark_id}" if session.cell is None else ""
+            found[session.session_id] = Fact(view.run_id, session.role, cells.get(session.cell or ""), title)
     return found
 
 

@@ -12,6 +12,8 @@ DETAIL_CHARACTERS = 64 << 10
 RAW_BYTES = 16 << 10
 _DATA_URL = re.compile(r"data:([A-Za-z0-9.+/-]{1,80}(?:;[A-Za-z0-9=.-]{1,40})*);base64,([A-Za-z0-9+/=_-]{64,})")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{64,}")
+_DEEPEST = 12
+_FLAT = 60  # characters of numbers that may stand in one line
 _HEX_ROW = 16
 
 
@@ -79,7 +81,7 @@ def text_of(entry: Entry) -> str:
             more = "\n".join(["", *(lean_text(str(image)) for image in images)]) if isinstance(images, list) else ""
             return _pretty(lean_text(record.text("output"))) + more
         case _:
-            return dump(lean(record.payload), 1)
+            return laid_out(lean(record.payload))
 
 
 def gap_words(gap: Gap) -> str:
@@ -134,11 +136,50 @@ def _hex(raw: bytes, at: int) -> str:
 
 
 def _pretty(text: str) -> str:
-    """Return JSON laid out, with the line breaks of its strings as such, and anything else as it is."""
+    """Return JSON laid out for reading, and anything else as it is."""
     if len(text) > DETAIL_CHARACTERS or not text.lstrip().startswith(("{", "[")):
         return text
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return dump(lean(value), 1).replace("\\n", "\n    ")
+    return laid_out(lean(value))
+
+
+def laid_out(value: object) -> str:
+    """Return a JSON value for reading: a name and its value a line, texts as they are, deeper things indented.
+
+    It can't be read back, as texts stand without quotes and escapes; the raw record is there for that.
+    """
+    return "\n".join(_laid(value, 0))
+
+
+def _laid(value: object, depth: int) -> list[str]:
+    inset = "  " * depth
+    if depth > _DEEPEST:
+        return [inset + dump(value)]
+    lines: list[str] = []
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            lines += _named(f"{inset}{key}:", item, depth)
+    elif isinstance(value, list) and value:
+        for item in value:
+            lines += _named(f"{inset}-", item, depth)
+    else:
+        lines.append(inset + (value if isinstance(value, str) else dump(value)))
+    return lines
+
+
+def _named(name: str, item: object, depth: int) -> list[str]:
+    """Return a value behind its name, or below it where it has several lines."""
+    if isinstance(item, str):
+        below = item.split("\n")
+        if len(below) == 1:
+            return [f"{name} {item}"]
+        return [name, *("  " * (depth + 1) + line for line in below)]
+    if isinstance(item, dict | list) and item:
+        flat = dump(item)
+        if len(flat) <= _FLAT and '"' not in flat:
+            return [f"{name} {flat}"]
+        return [name, *_laid(item, depth + 1)]
+    return [f"{name} {dump(item)}"]

@@ -11,7 +11,7 @@ from tui.stores.trace_words import count, duration, usd, when
 from tui.widgets.line_list import LineList
 from tui.widgets.spans import Line, Span, fit, middle
 
-_WHO_LEAST, _WHO_MOST = 18, 44
+_WHO_LEAST, _WHO_MOST = 25, 44
 _BAR = 10
 
 
@@ -31,7 +31,7 @@ class FoundRows(LineList):
             self.cursor = 0
             self.scroll_to(y=0, animate=False, immediate=True)
         self.found, self.listing = found, listing
-        self._names = {row.session_id: row.about for row in listing.rows}
+        self._names = {row.session_id: f"{row.role.capitalize()} {row.brief}" for row in listing.rows}
         self._shown = len(found.hits) if found is not None else 0
         self.resized()
         self.refresh()
@@ -56,7 +56,9 @@ class FoundRows(LineList):
             (f"{fit(when(hit.match.moment, long=False), 6)}", "dim"),
             (f"{fit(str(hit.number), 6, right=True)}  ", "dim"),
         ]
-        return ((*spans, (hit.match.before, "dim"), (hit.match.hit, "found"), (hit.match.after, "dim")),)
+        room = max(0, (width - who - 14 - len(hit.match.hit)) // 2)
+        before = hit.match.before[-room:] if room else ""
+        return ((*spans, (before, "dim"), (hit.match.hit, "found"), (hit.match.after, "dim")),)
 
 
 class RequestRows(LineList):

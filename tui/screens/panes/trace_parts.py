@@ -127,6 +127,7 @@ class TraceParts(Pane):
         if changed and self.has_pseudo_class("focus-within") and (first := self.first_focus()) is not None:
             first.focus()
         self.redraw()
+        self.call_after_refresh(self._heads)  # the columns have their widths now
 
     def on_resize(self) -> None:
         beside = self.size.width >= _BESIDE_FROM

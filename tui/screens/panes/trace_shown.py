@@ -26,10 +26,10 @@ class TraceShown(TraceParts):
             self.title(f"found {self.everywhere.query.text!r}", ((f"{self.everywhere.words()} ", "accent"),))
         elif self.sight == "lanes" and self.lanes.view is not None:
             view = self.lanes.view
-            self.title(
-                f"{'all that it started' if view.of_tree else 'over time'}: {self._about()}",
-                ((f"{view.told} ", "dim"),),
-            )
+            row = self.listing.of(view.session_id)
+            about = row.about if row is not None else view.session_id
+            what = "all that it started" if view.of_tree else "over time"
+            self.title(f"{about}  {what}", ((f"{view.told} ", "dim"),))
         elif trace is not None:
             self.title(self._about(), self._state_of(trace))
 

@@ -47,12 +47,12 @@ def facts_words(facts: Facts) -> str:
         words.append(f"{count(tokens.cache_write)} in {count(tokens.cache_read)} cached {count(tokens.output)} out")
     elif request.is_unknown:
         words.append("tokens not counted")
-    if request.per_second is not None:
-        words.append(f"{request.per_second:.0f} tokens/s")
     if request.occupancy is not None and request.window is not None:
         words.append(f"context {request.occupancy:.0%} of {count(request.window)}".replace("%", " %"))
     if request.tokens is not None or request.is_unknown:
         words.append(usd(request.cost) if request.cost is not None else "cost unknown")
+    if request.per_second is not None:
+        words.append(f"{request.per_second:.0f} tokens/s")
     return "  ".join(words)
 
 

@@ -80,6 +80,11 @@ class SessionRows(LineList):
         self.group = "tree"
         self._collapsed: set[str] = set()
         self._items: list[Item] = []
+        self._is_placed = False
+
+    def select(self, index: int, *, tell: bool = True) -> None:
+        self._is_placed = self._is_placed or index != self.cursor
+        super().select(index, tell=tell)
 
     def show(self, listing: Listing) -> None:
         """Show a newer listing; the cursor stays on its Session, and only rows that differ are painted."""
@@ -119,10 +124,13 @@ class SessionRows(LineList):
         elif self._collapsed:
             rows = tuple(self._open_rows())
         old, key = self._items, self.row_key(self.cursor) if self._items else ""
+        if not self._is_placed:
+            key = ""  # nobody has chosen a row yet: the first one, whatever comes in above it
         self._items = grouped(rows, self.group)
         self.resized()
         keys = {self.row_key(index): index for index in range(len(self._items))}
-        self.cursor = self._nearest(keys.get(key, min(self.cursor, max(0, len(self._items) - 1))), 1)
+        at = keys.get(key, min(self.cursor, max(0, len(self._items) - 1))) if key else 0
+        self.cursor = self._nearest(at, 1)
         if len(old) == len(self._items) and all(_same(a, b) for a, b in zip(old, self._items, strict=True)):
             for index, (before, after) in enumerate(zip(old, self._items, strict=True)):
                 if before != after:
@@ -216,9 +224,17 @@ def session_line(row: SessionRow, width: int, indent: int = 0, more: str = " ") 
         (fit("" if row.score is None else f"{row.score:.2f}", 7, right=True), score_tone(row.score)),
     ]
     taken = 2 + _ROLE + sum(len(text) for text, _ in right)
-    what = row.what or (row.reason if row.state in ("failed", "missing") else "")
-    left.append((fit(what, max(1, width - taken - 1)) + " ", "plain"))
+    left.append((fit(what_in(row, max(1, width - taken - 1)), max(1, width - taken - 1)) + " ", "plain"))
     return (*left, *right)
+
+
+def what_in(row: SessionRow, width: int) -> str:
+    """Return what a Session was for in a width: of a long Case its number, run and version, then as much as fits."""
+    if not row.case_id:
+        return row.title or row.reason
+    if len(row.what) <= width:
+        return row.what
+    return f"{row.brief} {'-'.join(row.case_id.split('-')[2:])}"
 
 
 def heading(width: int) -> Line:
