@@ -92,6 +92,13 @@ def facts(view: RunView) -> Iterator[Line]:
             f"held out ({measured.stage}): {points(measured.score)}",
             {"stage": measured.stage, "version": measured.version, "score": measured.score},
         )
+    for word in view.told:
+        yield Line(
+            f"told {word['session_id']} {word['word']}",
+            "told",
+            f"told: {_short(word['text'])} ({word.get('signature') or word['actor']})",
+            {name: word.get(name) for name in ("session_id", "word", "text", "actor", "signature")},
+        )
     if view.phase:
         detail = f" ({view.phase_detail})" if view.phase_detail else ""
         yield Line(

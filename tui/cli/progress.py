@@ -32,13 +32,19 @@ _WIDTH = 24
 def follow(project: ProjectPaths, run_id: str, *, end: bool = True) -> RunView:
     """Tell a run on stderr until it has ended; return its last view. Ctrl-C leaves the run alone."""
     from core.evolution import runs
-    from tui.cli.lines import Teller
+    from core.state import approvals
+    from tui.cli.lines import Teller, waits
 
     async def told() -> RunView:
-        teller = Teller(end=end)
+        teller, asked = Teller(end=end), set[str]()
         async for view in runs.follow(project, run_id):
             for line in teller.news(view):
                 note(line)
+            # One that ends to wait is told of by its end; here somebody looks on while the run waits.
+            for approval_id in view.waiting_for if view.state == "waiting" else ():
+                if approval_id not in asked:
+                    asked.add(approval_id)
+                    note(waits(approvals.get(project, approval_id)[0]).text)
         return runs.read_run(project, run_id)
 
     return asyncio.run(told())
