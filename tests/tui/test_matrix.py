@@ -198,7 +198,7 @@ async def test_t_and_e_open_the_two_traces_of_an_open_cell(project: ProjectPaths
     scored_round(project)
     async with console(project) as (app, pilot):
         await pilot.press("2", "enter", "t")
-        await until(app, pilot, lambda text: f"Target of {CASES[0]} run 1, Round 1" in text)
+        await until(app, pilot, lambda text: f"Target of {CASES[0]} run 1" in text)
         await pilot.press("2")
         await until(app, pilot, lambda text: "Rubric items" in text)  # it is still open
         await pilot.press("e")

@@ -193,7 +193,7 @@ def _about(cell: Cell, of: MatrixPage | None, title: str, page: CellPage | None)
         if cell.reason:
             lines.append((("Reason  ", "dim"), (cell.reason, "plain")))
         lines.append((("Next    ", "dim"), (advice, "plain")))
-        lines.append((("        ", "dim"), (next_step(cell, live=bool(of and of.live)), "plain")))
+        lines.append((("        ", "dim"), (next_step(cell, live=bool(of and of.run_lives)), "plain")))
     elif cell.reason:
         lines.append(((cell.reason, "warn"),))
     if of is not None:
