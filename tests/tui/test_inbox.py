@@ -1,4 +1,4 @@
-"""What waits for a person is decided by key, once: a freeze, a question, a tool call (EVOLUTION section 3; DECISIONS 22)."""
+"""What waits for a person is decided by key, once, with who and when: freezes, questions, tool calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.state import approvals
 from core.state.approvals import Approval, Decision
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, screen_text, until
-from tests.tui.home import AGENT, BENCHMARK, BUILD, FREEZE, ask_for_freeze
+from tests.tui.home import AGENT, BENCHMARK, FREEZE, ask_for_freeze
 from tui.widgets import prompt
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]

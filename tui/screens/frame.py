@@ -277,8 +277,8 @@ class Frame(ConsoleScreen):
             return
         self._trace_pane().open(event.trace)
         self.activate("trace")
-        if event.at_end and isinstance(self.focused, LineList):
-            self.focused.action_do("nav.end")
+        if event.at_end:
+            self._trace_pane().lines.action_do("nav.end")
 
     def follow_traces(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace."""

@@ -44,8 +44,10 @@ class Lane(Vertical):
 
     def show(self, run: RunLine | None, *, held: bool) -> None:
         """Show a run as it stands now; with `held`, only its head."""
-        if run is None or self.run is None or run.run_id != self.run.run_id or not held:
-            self._held = run if held else None
+        if not held or run is None:
+            self._held = None
+        elif self._held is None or self._held.run_id != run.run_id:
+            self._held = run
         self.run = run
         self.draw()
 
@@ -62,11 +64,12 @@ class Lane(Vertical):
 
     @property
     def missed(self) -> int | None:
-        """Records that came since it was held, None where it is not."""
+        """Lines that came since it was held, None where it is not; beyond what a tail holds, records."""
         if self._held is None or self.run is None:
             return None
         last = self._held.tail[-1].number if self._held.tail else -1
-        return max(0, self.run.tail[-1].number - last) if self.run.tail else 0
+        newer = [line.number for line in self.run.tail if line.number > last]
+        return newer[-1] - last if newer and len(newer) == len(self.run.tail) else len(newer)
 
     def _rows(self, width: int) -> Sequence[Row]:
         run = self._held or self.run
