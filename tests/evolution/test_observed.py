@@ -253,6 +253,31 @@ def test_what_is_not_on_the_scoreboard_was_not_kept(world: World) -> None:
     assert [entry.reference_score for entry in view.rounds] == [50, 50, 80]
 
 
+def test_a_builder_that_goes_on_to_optimize_is_both(world: World) -> None:
+    session = world.session(BUILDER, DESIGN)
+    first = session.evaluator(CASES[0]).answer(50)
+    world.score(1, {CASES[0]: [(50, first)]})
+    session.say("The benchmark stands.").ask("Now use the agent-optimization Skill.")
+    session.evaluator(CASES[0], version=2)
+    view = only(Observer(world.project).read())
+    assert [s.role for s in view.sessions if s.session_id == session.id] == ["builder", "optimizer"]
+    assert [(c.stage, c.index, c.version, c.state) for c in view.cells] == [
+        ("pilot", 1, 1, "scored"),
+        ("round", 1, 2, "running"),
+    ]
+    assert (view.kind, view.phase, view.frozen_pilot) == ("build", "evaluating Candidate v2", 1)
+
+
+def test_an_evaluator_whose_caller_is_gone_still_counts(world: World) -> None:
+    optimizer = world.session(BUILDER, OPTIMIZE)
+    evaluator = optimizer.evaluator(CASES[0])
+    evaluator.answer(33)
+    optimizer.path.unlink()
+    view = only(Observer(world.project).read())
+    assert (view.kind, view.state, view.sessions[0].role) == ("evaluate", "finished", "evaluator")
+    assert states(view) == {(CASES[0], 1, 1): ("scored", 33)}
+
+
 def test_one_session_on_two_benchmarks_is_two_runs(world: World) -> None:
     other = world.project.agent(SOLVER).benchmark("rhymes")
     other.root.mkdir()
