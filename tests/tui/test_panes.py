@@ -31,7 +31,7 @@ async def test_every_pane_shows_what_there_is(project: ProjectPaths, size: tuple
     expected = {
         "1": ("Builder", "waiting" if size[0] == 120 else "waits for you", "pilot 1/4"),
         "2": ("Pilot 1 of 4", "34.00", "running", "CASE-001"),
-        "3": ("none open", "Choose one"),
+        "3": ("4 Sessions", "Target", "CASE-001"),
         "4": ("Small chores", "accepted", "rejected", "65.00", "held", "missed"),
         "5": ("now v2", "previous", "not kept", "baseline"),
         "6": ("The wanted score is met.", "predicted 60.00", "Tidy the file by the rules.", "a common phrase"),
@@ -57,7 +57,7 @@ async def test_t_opens_the_trace_behind_a_cell(project: ProjectPaths) -> None:
 async def test_enter_on_a_score_opens_its_first_target(project: ProjectPaths) -> None:
     async with console(project) as (app, pilot):
         await pilot.press("4", "home", "enter")
-        await until(app, pilot, lambda text: "First Target of v1" in text)
+        await until(app, pilot, lambda text: "Target of CASE-001-register run 1 v1" in text)
 
 
 async def test_brackets_flip_through_the_pages_of_the_matrix(project: ProjectPaths, engine: GiveEngine) -> None:

@@ -14,7 +14,8 @@ class SessionRow:
     """A Session in the list. `state` is running, done, failed, cut or missing; `reason` says why it failed.
 
     `case_id`, `run`, `version` and `stage` say what it was for, where it was for a cell. `cost` is USD as far as it is
-    known, with `unknown` requests beside it that nobody counted or priced; None where it was not reckoned (yet).
+    known, with `unknown` requests beside it that nobody counted or priced; None where it was not reckoned (`is_counted`
+    says whether it was looked at: then no request is told of).
     `depth` is its place below the Session that started it.
     """
 
@@ -35,6 +36,7 @@ class SessionRow:
     tokens: int | None = None
     cost: float | None = None
     unknown: int = 0
+    is_counted: bool = False
     score: float | None = None
     reason: str = ""
     model: str = ""

@@ -155,7 +155,8 @@ class SessionsOfProject:
     def _row(self, head: SessionHead, said: Digest | None, fact: Fact | None, state: str) -> SessionRow:
         outline = self._outlines[head.session_id][1]
         first, last = parse_ms(head.first_ts), parse_ms(outline.last_ts)
-        cost = usage_cost(said.usage, self.prices) if said is not None else None
+        requests = sum(part.requests for part in said.usage) if said is not None else 0
+        cost = usage_cost(said.usage, self.prices) if said is not None and requests else None
         tokens = outline.tokens.total if outline.tokens is not None else None
         if said is not None and any(part.requests > part.unknown for part in said.usage):
             tokens = sum(part.tokens.total for part in said.usage)
@@ -170,6 +171,7 @@ class SessionsOfProject:
             tokens=tokens,
             cost=cost.known_usd if cost is not None else None,
             unknown=cost.unknown_requests if cost is not None else 0,
+            is_counted=said is not None,
             reason=head.fault or (outline.reason if state == "failed" else ""),
             model=f"{head.provider}/{head.model_id}" if head.model_id else "",
             workspace=head.workspace,

@@ -108,7 +108,7 @@ class TraceLines(LineList):
         line = self.trace.line(number)
         tone = "plain" if line.tone == "call" else line.tone
         found = self.finding is not None and self.finding.holds(number)
-        digits = max(3, len(str(len(self.trace))))
+        digits = len(str(len(self.trace)))
         spans: list[Span] = [
             (fit(str(number), digits, right=True), "found" if found else "dim"),
             (f" {line.time} ", "dim"),

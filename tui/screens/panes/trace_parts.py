@@ -181,6 +181,7 @@ class TraceParts(Pane):
         if event.listing is not None and event.listing != self.listing:
             self.listing = event.listing
             self.sessions.show(event.listing)
+            self._heads()
         self._titles()
         if event.is_last and self._read_again and self.display and self.sight == "tree":
             self._read_sessions()

@@ -76,7 +76,7 @@ class TraceShown(TraceParts):
         if self.sight == "tree":
             head.show(trace_tree.heading(self.sessions.inner_width) if self.listing.rows else ())
         elif self.sight == "records" and self.trace is not None:
-            head.show(trace_list.heading(max(3, len(str(len(self.trace)))), width))
+            head.show(trace_list.heading(len(str(len(self.trace))), width))
         elif self.sight == "lanes" and self.lanes.view is not None:
             head.show((("  " + self.lanes.view.summary, "plain"),))
         else:

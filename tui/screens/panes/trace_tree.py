@@ -276,6 +276,8 @@ def told(row: SessionRow, below: tuple[SessionRow, ...]) -> list[Line]:
 
 def cost_words(row: SessionRow) -> str:
     """Return what a Session cost in words: known, unknown, or not reckoned."""
+    if row.cost is None and row.is_counted:
+        return "no request is told of"
     if row.cost is None:
         return "cost not counted: it is large; w counts it" if row.size > 16 << 20 else "cost is being counted"
     if not row.unknown:
