@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.evolution.side import Side
-from core.foundation.errors import UsageError
+from core.foundation.errors import DamagedError, UsageError
+from core.foundation.visible import visible
 from core.state.paths import ProjectPaths
 from tui.messages import Outcome
 from tui.work import Work
@@ -25,7 +26,9 @@ def keep(project: ProjectPaths, agent_id: str, note: str) -> Outcome:
     kept = snapshots.create(project.agent(agent_id), note=note, actor=ACTOR)
     if kept.reused:
         return Outcome(f"v{kept.version} is kept already, byte for byte." + (" The note was added." if note else ""))
-    return Outcome(f"Kept the present state as v{kept.version}.", kept.warning or "R goes back to it at any time.")
+    if kept.beside:
+        return Outcome(f"Kept beside v{kept.version}, which was another state and stays.", "7, then h, shows them all.")
+    return Outcome(f"Kept the present state as v{kept.version}.", "R goes back to it at any time.")
 
 
 def export(project: ProjectPaths, agent_id: str, version: int | None, target: str, work: Work) -> Outcome:
@@ -39,10 +42,17 @@ def export(project: ProjectPaths, agent_id: str, version: int | None, target: st
 def look(project: ProjectPaths, agent_id: str, source: str, work: Work) -> Side:
     """Check an archive whole, change nothing, and return it as a side to compare the present state with."""
     from core.state import readonly, transfer
+    from core.state.archive import HostileArchiveError
 
     readonly.refuse(project.agent(agent_id).root)
     path = as_path(source)
-    incoming = transfer.look(path, work.report)
+    try:
+        incoming = transfer.look(path, work.report)
+    except HostileArchiveError:
+        raise
+    except DamagedError as error:
+        hint = error.hint or "It must be what an export or a snapshot wrote."
+        raise DamagedError(f"{path.name} can't be imported: {error}", hint=hint) from error
     return Side("archive", agent_id, incoming.version, content=incoming.archive.whole_hash, path=str(path))
 
 
@@ -69,10 +79,14 @@ def write_patch(files: Collection[FileDiff], target: str, work: Work) -> Outcome
     from core.state import atomic, statediff
 
     work.report(0, 1)
-    path = as_path(target)
-    atomic.write_new(path, statediff.patch(files).encode("utf-8", "surrogateescape"))
+    path, text = as_path(target), statediff.patch(files)
+    # Whoever prints the file must be as safe as here; a carriage return at the end of a line moves nothing.
+    shown = "\n".join(visible(line.removesuffix("\r")) + "\r" * line.endswith("\r") for line in text.split("\n"))
+    atomic.write_new(path, shown.encode("utf-8", "replace"))
     if any(file.hidden for file in files):
         return Outcome(f"Wrote {path}", "Secrets in it are hidden, so those lines can't be applied.")
+    if shown != text:
+        return Outcome(f"Wrote {path}", "Control characters are shown in it, so those lines can't be applied.")
     return Outcome(f"Wrote {path}", "Apply it with: patch -p1")
 
 

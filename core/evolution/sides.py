@@ -19,6 +19,7 @@ from core.state.archive import read_archive
 from core.state.paths import AgentPaths, ProjectPaths
 from core.state.snapshot_index import find, list_snapshots, opened
 from core.state.statediff import FileDiff, Files
+from core.state.transfer import look
 from core.state.versions import current_version
 
 
@@ -109,12 +110,14 @@ def files_of(project: ProjectPaths, side: Side) -> Files:
 def parse(project: ProjectPaths, agent: AgentPaths, name: str, benchmark_id: str = "") -> Side:
     """Return the side that a word of the command line names. Raises UsageError.
 
-    `current`, `N` or `vN`, `vN@HASH`, `candidate:N`, `reference:N`, and with a benchmark `benchmark`, `frozen`,
-    `lowest`. Where no snapshot of `vN` is kept and a Candidate is, the Candidate is meant.
+    `current`, `N` or `vN`, `vN@HASH`, `candidate:N`, `reference:N`, `archive:PATH`, and with a benchmark `benchmark`,
+    `frozen`, `lowest`. Where no snapshot of `vN` is kept and a Candidate is, the Candidate is meant.
     """
     kind, _, rest = name.partition(":")
     if name == "current":
         return Side("current", agent.id)
+    if kind == "archive" and rest:
+        return Side("archive", agent.id, look(Path(rest)).version, path=rest)
     if name in OF_BENCHMARK and benchmark_id:
         wanted = [entry.side for entry in sides(project, agent.id, benchmark_id) if entry.side.kind == name]
         if not wanted:

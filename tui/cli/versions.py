@@ -101,9 +101,10 @@ def create(agent_id: str, note: str, as_json: bool, place: Place) -> None:
 @place_options
 def list_all(agent_id: str, as_json: bool, place: Place) -> None:
     """List the versions of AGENT that are kept, and whether the present state is one of them."""
-    from core.state import snapshots
+    from core.state import snapshots, timeline
 
     agent = place.agent(agent_id)
+    notes = timeline.notes(agent)
     kept = snapshots.list_snapshots(agent)
     present = snapshots.drift(agent)
     if as_json:
@@ -119,6 +120,7 @@ def list_all(agent_id: str, as_json: bool, place: Place) -> None:
                         "content_hash": entry.content_hash,
                         "beside": entry.beside,
                         "time": entry.time,
+                        "note": notes.get(entry.content_hash, ""),
                         "damage": entry.damage,
                     }
                     for entry in kept
@@ -138,7 +140,7 @@ def list_all(agent_id: str, as_json: bool, place: Place) -> None:
                 entry.content_hash.removeprefix("sha256:")[:12] or None,
                 "beside" if entry.beside else "shared",
                 entry.time or None,
-                entry.damage or None,
+                entry.damage or notes.get(entry.content_hash) or None,
             )
             for entry in kept
         ],
@@ -190,8 +192,8 @@ def history(agent_id: str, as_json: bool, place: Place) -> None:
 def diff(agent_id: str, before: str, after: str, benchmark_id: str, patch: bool, as_json: bool, place: Place) -> None:
     """Compare two versions of AGENT, its Candidates, or a benchmark's files; values that look secret are hidden.
 
-    A and B are 'current', a version such as 2 or v2 (v2@HASH where several states are kept under it), candidate:5 or
-    reference:5; with --benchmark they are 'benchmark' (its files now), 'frozen' or 'lowest'.
+    A and B are 'current', a version such as 2 or v2 (v2@HASH where several states are kept under it), candidate:5,
+    reference:5 or archive:FILE; with --benchmark they are 'benchmark' (its files now), 'frozen' or 'lowest'.
     """
     from core.evolution import sides
     from core.state import statediff

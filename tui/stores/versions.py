@@ -41,7 +41,7 @@ class VersionsView:
     """The versions of an agent, newest first, and every change of it, oldest first (`changes`).
 
     `target` is where a rollback goes unasked, `undo` what `u` takes back ("" where nothing), `content` the hash of the
-    present state, `edited` the files that differ from what was kept of it.
+    present state, `edited` the files that differ from what was kept of it, `preserved` whether they are kept beside.
     """
 
     agent_id: str = ""
@@ -54,6 +54,7 @@ class VersionsView:
     pending: str = ""
     trouble: str = ""
     content: str = ""
+    preserved: bool = False
     changes: tuple[Change, ...] = ()
 
 
@@ -114,5 +115,6 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
         "a rollback was interrupted; the next one mends it" if waiting else "",
         trouble="" if present is not None else f"{agent.config.name} can't be read, so the state has no version",
         content=drift.content_hash,
+        preserved=drift.preserved,
         changes=timeline.timeline(agent),
     )

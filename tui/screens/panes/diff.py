@@ -79,7 +79,7 @@ class DiffPane(Pane):
         self.comparison: Comparison | None = None
         self._asked = False
         self._number = 0
-        self._first = ""
+        self._place = ""
         self._stale = self._following = False
 
     def parts(self) -> ComposeResult:
@@ -99,7 +99,10 @@ class DiffPane(Pane):
     def _want(self, left: Side, right: Side, file: str = "") -> None:
         if self.wanted != (left, right):
             self.comparison = None
-        self.wanted, self._first, self._stale = (left, right), file, False
+            self._place = "" if self._place == WHY else self._place
+        self.wanted, self._stale = (left, right), False
+        if file:
+            self._place = f"file {file}"
         self._number += 1
         number = self._number
 
@@ -113,16 +116,9 @@ class DiffPane(Pane):
         event.stop()
         if event.number != self._number:
             return
-        fresh = self.comparison is None
         self.comparison = event.comparison
-        if not own_screen(self).stands:
-            return
-        self.draw()
-        rows = self.query_one("#diff-files", RowList)
-        if fresh and event.comparison.files:
-            names = [file.path for file in event.comparison.files]
-            rows.go_to(f"file {self._first if self._first in names else names[0]}")
-        self._text()
+        if own_screen(self).stands:
+            self.draw()
 
     def show(self, view: ConsoleView) -> None:
         old, self.view = self.view, view
@@ -142,7 +138,7 @@ class DiffPane(Pane):
             elif sides != self.wanted or self._stale:
                 self._want(*sides)
         elif self._stale and any(side.kind in _LIVELY for side in self.wanted):
-            self._want(*self.wanted, self._selected_path())
+            self._want(*self.wanted)
         self._stale = False
 
     # Drawing
@@ -166,6 +162,7 @@ class DiffPane(Pane):
             self.title(title_of(comparison), counts(comparison))
             self.query_one("#diff-head", Bar).show(headline(comparison, self.size.width))
             rows.show(lambda width: rows_of(comparison, "", width))
+            self._go_to_place(rows)
             most = 10 if self.size.height > 28 else 5
             height = min(most, max(1, len(comparison.files) + bool(comparison.whys)))
             if rows.styles.height is None or rows.styles.height.value != height:
@@ -181,6 +178,13 @@ class DiffPane(Pane):
             self._follow()
         finally:
             self._following = False
+
+    def _go_to_place(self, rows: RowList) -> None:
+        """Keep the cursor on the file it was on, also where that was the same on both sides for a while."""
+        files = self.comparison.files if self.comparison else ()
+        keys = [f"file {file.path}" for file in files]
+        if files and self._place != WHY:
+            rows.go_to(self._place if self._place in keys else keys[0])
 
     def _text(self) -> None:
         comparison = self.comparison
@@ -216,7 +220,8 @@ class DiffPane(Pane):
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        if own_screen(self).stands:
+        if own_screen(self).stands and self.comparison is not None and self.comparison.files:
+            self._place = self.query_one("#diff-files", RowList).key
             self._text()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
@@ -273,7 +278,7 @@ class DiffPane(Pane):
 
     def do_diff_swap(self) -> None:
         if self.wanted is not None:
-            self.compare(self.wanted[1], self.wanted[0], self._selected_path())
+            self.compare(self.wanted[1], self.wanted[0])
 
     def do_hunk_next(self) -> None:
         self._hunk(1)

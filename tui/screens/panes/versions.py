@@ -65,7 +65,7 @@ class VersionsPane(Pane):
         if self._placed != (view.agent_id, view.present) and view.rows:
             # On the present version, from where R goes to the one before; also after a rollback.
             self._placed = (view.agent_id, view.present)
-            rows.go_to(f"v{view.present}")
+            rows.go_to(f"v{view.present or view.target}")
         self._detail()
 
     def on_resize(self) -> None:
@@ -154,7 +154,9 @@ class VersionsPane(Pane):
             return
         self.marked = None if self.marked == row.version else row.version
         self.draw()
-        if self.marked is not None:
+        if self.marked is None:
+            self.post_message(Said(f"v{row.version} is no longer marked."))
+        else:
             self.post_message(Said(f"v{row.version} is marked.", "mark", "d on another version compares the two"))
 
     def do_version_timeline(self) -> None:

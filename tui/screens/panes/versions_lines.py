@@ -37,20 +37,21 @@ def headline(view: VersionsView) -> Line:
     return joined(
         [
             (f" now v{view.present}", "strong"),
-            (_drift(view.drift, len(view.edited)), "warn" if view.drift == "edited" else "dim"),
+            (_drift(view), "warn" if view.drift == "edited" else "dim"),
             (target, "dim"),
             (view.pending, "bad"),
         ]
     )
 
 
-def _drift(drift: str, edited: int) -> str:
+def _drift(view: VersionsView) -> str:
+    edited = f"{len(view.edited)} file{'s' * (len(view.edited) != 1)}"
     return {
         "same": "as kept",
-        "edited": f"edited since it was kept ({edited} file{'s' * (edited != 1)})",
+        "edited": f"edited since it was kept ({edited})" + ", kept beside" * view.preserved,
         "no snapshot": "not kept as a snapshot yet",
         "blocked": "holds what no snapshot may",
-    }.get(drift, "")
+    }.get(view.drift, "")
 
 
 def version_rows(view: VersionsView, marked: int | None, width: int) -> Sequence[Row]:
