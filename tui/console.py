@@ -85,6 +85,9 @@ class Console(App[int], inherit_bindings=False):
             terminal.leave_on_signals(self)
             terminal.watch_terminal(self)
 
+    def on_resize(self) -> None:
+        terminal.forget_screen(self)
+
     async def on_ready(self) -> None:
         """After the first paint: the rest of the screen, the disk, and what isolates commands here."""
         if self.frame.view.reading:

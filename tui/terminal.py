@@ -1,6 +1,6 @@
 """Everything that touches the terminal itself, and the only place that uses Textual's inner points.
 
-A driver that says each style once, a net that no control character of a file gets through, colours off where
+A driver that sends what differs, a net that no control character of a file gets through, colours off where
 NO_COLOR asks for it, and leaving cleanly whatever happens to the terminal (TERMINAL 0, 2.2, 3.8, 3.9).
 """
 
@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -21,52 +22,40 @@ from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 
-_STYLE = re.compile(r"\x1b\[([0-9;]*)m")
+from tui.lean import Shown
+
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _WATCH_S = 1.0
 _LAST_RESORT_S = 1.0
 
 
-def say_styles_once(output: str) -> str:
-    """Return `output` with the same cells and fewer bytes: a style is said only where text follows that needs it.
-
-    Textual ends each piece of text with a reset and begins the next with the whole style again. Here the style that
-    the terminal has is compared with the one that the next text wants; nothing is assumed of the terminal before the
-    first style, and the last style said stands at the end.
-    """
-    parts: list[str] = []
-    has: str | None = None  # unknown
-    wants: str | None = None  # nothing said yet
-    at = 0
-    for match in _STYLE.finditer(output):
-        if text := output[at : match.start()]:
-            if wants is not None and wants != has:
-                parts.append(_change(has, wants))
-                has = wants
-            parts.append(text)
-        at = match.end()
-        code = match[1]
-        reset = code in ("", "0")
-        wants = "" if reset else f"{wants};{code}" if wants else code
-    if not at:
-        return output
-    if wants is not None and wants != has:
-        parts.append(_change(has, wants))
-    parts.append(output[at:])
-    return "".join(parts)
-
-
-def _change(has: str | None, wants: str) -> str:
-    if not wants:
-        return "\x1b[0m"
-    return f"\x1b[{wants}m" if has == "" else f"\x1b[0;{wants}m"
-
-
 class LeanDriver(LinuxDriver):
-    """Writes each style once; about half the bytes."""
+    """Sends only what the terminal does not show already: a third of the bytes of a start, a tenth of a key's."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._shown = Shown()
 
     def write(self, data: str) -> None:
-        super().write(say_styles_once(data))
+        if out := self._shown.sent(data, self._size_now()):
+            super().write(out)
+
+    def forget(self) -> None:
+        """Send the next frames whole: the terminal may have changed what it shows."""
+        self._shown.forget()
+
+    def _size_now(self) -> tuple[int, int]:
+        try:
+            size = os.get_terminal_size(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
+        except (OSError, ValueError):
+            return (0, 0)  # the terminal is gone
+        return size.columns, size.lines
+
+
+def forget_screen(app: App[int]) -> None:
+    """Let the next frames be sent whole."""
+    if isinstance(app._driver, LeanDriver):
+        app._driver.forget()
 
 
 class Net(LineFilter):

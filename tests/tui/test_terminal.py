@@ -8,14 +8,13 @@ import signal
 import sys
 from pathlib import Path
 
-import pyte
 import pytest
 
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
 from tests.e2e.pty import Terminal
 from tests.tui.home import AGENT, ask_for_freeze, give_engine, write_trace
-from tui import boot, terminal
+from tui import boot
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\u202eevil\x00[/nope][red]\x1bP1$q\x1b\\"
 OPEN = (
@@ -153,17 +152,6 @@ def test_nothing_an_agent_wrote_reaches_the_terminal(project: ProjectPaths) -> N
     for forbidden in (b"\x1b]0", b"\x1b]52", b"\x1bP", b"\x1b[2J", "\x9b".encode(), "\u202e".encode(), b"\x00"):
         assert forbidden not in raw
     assert b"[/nope][red]" in raw
-
-
-def test_the_lean_output_paints_the_same_screen() -> None:
-    stock = "\x1b[0m\x1b[1;31mred\x1b[0m\x1b[1;31m more\x1b[0m \x1b[7mrev\x1b[0m\x1b[2;5Hplain\x1b[32mg\x1b[0m"
-    screens = []
-    for output in (stock, terminal.say_styles_once(stock)):
-        screen = pyte.Screen(30, 3)
-        pyte.Stream(screen).feed(output)
-        screens.append([dict(screen.buffer[row]) for row in range(3)])
-    assert screens[0] == screens[1]
-    assert len(terminal.say_styles_once(stock)) < len(stock)
 
 
 @pytest.mark.parametrize("term", ["", "dumb"])

@@ -16,6 +16,7 @@ from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
+from tui.lean import CLEAR
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
@@ -474,6 +475,7 @@ class Frame(ConsoleScreen):
         self.flash("Read again.")
 
     def _do_redraw(self) -> None:
+        self._tell_terminal(CLEAR)
         self.refresh(repaint=True, layout=True)
 
     def _do_suspend(self) -> None:
