@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.evolution.run_view import RoundView, RunView
-from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
+from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, place_of
+from tui.stores.matrix_facts import difference, error_of_mean, is_noise
 from tui.stores.runs import LIVE, Subject
 
 if TYPE_CHECKING:
     from core.state.benchmark import Benchmark
     from core.state.evaluation import Evaluation
     from core.state.ledger import CandidateRecord
+    from core.state.scoreboard import Dropped
 
 
-@dataclass(frozen=True, slots=True)
-class CaseOutcome:
-    """A Case of a row: what was expected of it, what came, and what the Reference had."""
-
-    case_id: str
-    expected: float | None
-    observed: float | None
-    reference: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """A version that was measured or tried.
-
-    `what`: baseline, evaluation, accepted, rejected, unevaluable, or measuring. `held` tells whether the prediction
-    came true, `supported` whether the observation supports the hypothesis; None where nobody said.
-    """
-
-    key: str
-    version: int
-    what: str
-    score: float | None
-    reference: float | None
-    time: str
-    proposer: str = ""
-    hypothesis: str = ""
-    note: str = ""
-    runtime: str = ""
-    held: bool | None = None
-    supported: bool | None = None
-    cases: tuple[CaseOutcome, ...] = ()
-    edits: tuple[str, ...] = ()
-    session_id: str = ""
-
-    @property
-    def delta(self) -> float | None:
-        """Points above the Reference, or above the evaluation before."""
-        return None if self.score is None or self.reference is None else round(self.score - self.reference, 2)
+__all__ = ["BoardEvent", "BoardRow", "BoardView", "CaseOutcome", "load", "read"]
 
 
 @dataclass(frozen=True, slots=True)
 class BoardView:
-    """`curve` is the stored score of each evaluation in file order; `heldout` baseline and final where measured."""
+    """`curve` is the stored score of each evaluation in file order; `heldout` baseline and final where measured.
+
+    `target` is the score that the newest Optimizer works towards, `events` the rollbacks and undos of the operator,
+    `dropped` what stands on the scoreboard and does not count.
+    """
 
     agent_id: str = ""
     benchmark_id: str = ""
@@ -73,6 +43,9 @@ class BoardView:
     notes: tuple[str, ...] = ()
     is_rehearsal: bool = False
     is_example: bool = False
+    target: float | None = None
+    events: tuple[BoardEvent, ...] = ()
+    dropped: tuple[BoardRow, ...] = ()
 
     @property
     def latest(self) -> float | None:
@@ -97,23 +70,25 @@ def load(
     rows: list[BoardRow] = []
     before: Evaluation | None = None
     for place, evaluation in enumerate(evaluations):
-        rows.append(_evaluated(place, evaluation, before, kept.get(evaluation.version), rounds))
+        rows.append(_evaluated(place, evaluation, before, kept.get(evaluation.version), rounds, evaluations))
         before = evaluation
+    models = {view.run_id: _model(view) for view in views}
     shown = {evaluation.version for evaluation in evaluations}
     by_version = {evaluation.version: evaluation for evaluation in evaluations}
     for record in records:
         if record.decision != "accepted" or record.version not in shown:
-            tried = _tried(record, rounds.get(record.version), by_version.get(record.reference_version))
-            rows.insert(_place(rows, tried.time), tried)
+            model = models.get(record.run_id, ("", ""))
+            tried = _tried(record, rounds.get(record.version), by_version.get(record.reference_version), model)
+            rows.insert(place_of(rows, tried.time), tried)
     decided = {record.version for record in records}
     for view in views:
         # What another program tried and did not keep is in nobody's ledger: its traces are all that tells of it.
         told = [entry for entry in view.rounds if view.state in LIVE or (view.observed and entry.decision)]
-        rows += [_open(view, entry) for entry in told if entry.version not in decided | shown]
+        reference = by_version.get(_reference_of(view))
+        rows += [_open(view, entry, reference) for entry in told if entry.version not in decided | shown]
     freeze = read_freeze(project, subject.agent_id, project.agent(subject.agent_id).benchmark(subject.benchmark_id))
-    notes = [f"line {lost.line} not counted: {lost.reason}" for lost in benchmark.reading.dropped]
-    notes += [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
-    providers = {evaluation.provider for evaluation in evaluations} | {_provider(view) for view in views}
+    notes = [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
+    providers = {evaluation.provider for evaluation in evaluations} | {_model(view)[0] for view in views}
     return BoardView(
         subject.agent_id,
         subject.benchmark_id,
@@ -126,21 +101,56 @@ def load(
         tuple(notes),
         "rehearsal" in providers,
         "example" in providers,
+        _target(views),
+        _events(project, subject.agent_id),
+        tuple(dropped(lost) for lost in benchmark.reading.dropped),
     )
 
 
-def _place(rows: list[BoardRow], time: str) -> int:
-    """Return where a row of `time` belongs. Evaluations stay in file order (no. 39), whatever their times are."""
-    moment = parse_ms(time)
-    if moment is None:
-        return len(rows)
-    later = ((parse_ms(row.time) or 0) > moment for row in rows)
-    return next((place for place, is_later in enumerate(later) if is_later), len(rows))
-
-
-def _provider(view: RunView) -> str:
+def _model(view: RunView) -> tuple[str, str]:
     model = view.spec.get("model")
-    return str(model.get("provider", "")) if isinstance(model, dict) else ""
+    return (str(model.get("provider", "")), str(model.get("model_id", ""))) if isinstance(model, dict) else ("", "")
+
+
+def _target(views: tuple[RunView, ...]) -> float | None:
+    """Return the score that the newest Optimizer works towards."""
+    wanted = [view.spec.get("target_score") for view in views if view.kind == "optimize"]
+    known = [float(score) for score in wanted if isinstance(score, int | float) and not isinstance(score, bool)]
+    return known[-1] if known else None
+
+
+def _reference_of(view: RunView) -> int:
+    version = view.reference.get("version") if view.reference else None
+    return version if isinstance(version, int) else 0
+
+
+def _events(project: ProjectPaths, agent_id: str) -> tuple[BoardEvent, ...]:
+    """Return what the operator did with the agent's versions, oldest first."""
+    from core.state import audit
+
+    found: list[BoardEvent] = []
+    for place, entry in enumerate(audit.read(project)):
+        versions = [entry.detail.get(name) for name in ("from_version", "to_version")]
+        if entry.subject == agent_id and all(type(version) is int for version in versions):
+            old, new = (int(version) for version in versions if isinstance(version, int))
+            found.append(BoardEvent(f"event:{place}", entry.time, entry.action, entry.actor, old, new))
+    return tuple(found)
+
+
+def dropped(lost: Dropped) -> BoardRow:
+    """Return a line of the scoreboard that the strict reader does not count; its version where it tells one."""
+    version = re.search(r"^\s*(?:- )?version:\s*([1-9]\d{0,8})\s*$", lost.raw, re.MULTILINE)
+    time = re.search(r"^\s*(?:- )?time:\s*['\"]?([^'\"\n]+?)['\"]?\s*$", lost.raw, re.MULTILINE)
+    return BoardRow(
+        key=f"dropped:{lost.line}",
+        version=int(version[1]) if version else 0,
+        what="dropped",
+        score=None,
+        reference=None,
+        time=time[1] if time else "",
+        note=f"line {lost.line}: {lost.reason}",
+        raw=lost.raw[:4000],
+    )
 
 
 def _evaluated(
@@ -149,18 +159,27 @@ def _evaluated(
     before: Evaluation | None,
     record: CandidateRecord | None,
     rounds: Mapping[int, RoundView],
+    evaluations: Sequence[Evaluation],
 ) -> BoardRow:
+    from core.state.evaluation import mean_score
+
     comparable = before is not None and before.runtime == evaluation.runtime
+    base = before if before and comparable else None
+    if record is not None:
+        earlier_ones = evaluations[:place]
+        base = next((e for e in reversed(earlier_ones) if e.version == record.reference_version), base)
     expected = _expected(record.prediction) if record else {}
-    earlier = {case.case: case.score for case in before.cases} if before and comparable else {}
+    earlier = {case.case: case.score for case in base.cases} if base else {}
     entry = rounds.get(evaluation.version)
     accepted = record is not None or (entry is not None and entry.decision == "accepted")
+    reference = record.reference_score if record else base.score if base else None
+    again = mean_score(case.score for case in evaluation.cases)
     return BoardRow(
         key=f"evaluation:{place}",
         version=evaluation.version,
         what="accepted" if accepted else "baseline" if place == 0 else "evaluation",
         score=evaluation.score,
-        reference=record.reference_score if record else before.score if before and comparable else None,
+        reference=reference,
         time=evaluation.time,
         proposer=record.proposer if record else "",
         hypothesis=record.hypothesis if record else "",
@@ -169,21 +188,57 @@ def _evaluated(
         held=entry.prediction_held if entry else None,
         supported=record.supported if record else None,
         cases=tuple(
-            CaseOutcome(case.case, expected.get(case.case), case.score, earlier.get(case.case))
+            CaseOutcome(
+                case.case,
+                expected.get(case.case),
+                case.score,
+                earlier.get(case.case),
+                tuple(run.score for run in case.runs),
+                tuple(run.session_id for run in case.runs),
+                _other(mean_score(run.score for run in case.runs), case.score),
+            )
             for case in evaluation.cases
         ),
         edits=_edits(record) if record else (),
         session_id=evaluation.cases[0].runs[0].session_id,
+        provider=evaluation.provider,
+        model_id=evaluation.model_id,
+        thinking=evaluation.thinking_level,
+        cost=evaluation.cost,
+        duration_ms=evaluation.duration_ms,
+        reference_version=record.reference_version if record else base.version if base else None,
+        run_id=record.run_id if record else "",
+        recomputed=_other(again, evaluation.score),
+        noise=_noise(
+            difference(evaluation.score, reference), [[r.score for r in c.runs] for c in evaluation.cases], base
+        ),
     )
 
 
-def _tried(record: CandidateRecord, entry: RoundView | None, reference: Evaluation | None) -> BoardRow:
+def _other(recomputed: float, stored: float) -> float | None:
+    """Return the recomputed score where it is not the stored one at two decimals."""
+    return recomputed if abs(recomputed - stored) > 0.0051 else None
+
+
+def _noise(delta: float | None, cases: Sequence[Sequence[float]], base: Evaluation | None) -> bool | None:
+    if base is None or not cases:
+        return None
+    earlier = [[run.score for run in case.runs] for case in base.cases]
+    return is_noise(delta, error_of_mean(cases), error_of_mean(earlier))
+
+
+def _tried(
+    record: CandidateRecord, entry: RoundView | None, reference: Evaluation | None, model: tuple[str, str]
+) -> BoardRow:
     expected = _expected(record.prediction)
     earlier = {case.case: case.score for case in reference.cases} if reference else {}
     scores: dict[str, list[float]] = {}
+    sessions: dict[str, list[str]] = {}
     for cell in record.cells:
         if cell.score is not None:
             scores.setdefault(cell.case, []).append(cell.score)
+        if cell.session_id:
+            sessions.setdefault(cell.case, []).append(cell.session_id)
     names = sorted({*scores, *expected})
     return BoardRow(
         key=f"candidate:{record.run_id}:{record.version}",
@@ -201,34 +256,68 @@ def _tried(record: CandidateRecord, entry: RoundView | None, reference: Evaluati
             CaseOutcome(
                 name,
                 expected.get(name),
-                round(sum(scores[name]) / len(scores[name]), 2) if name in scores else None,
+                _mean(scores.get(name, ())),
                 earlier.get(name),
+                tuple(scores.get(name, ())),
+                tuple(sessions.get(name, ())),
             )
             for name in names
         ),
         edits=_edits(record),
         session_id=next((cell.session_id for cell in record.cells if cell.session_id), None) or "",
+        provider=model[0],
+        model_id=model[1],
+        reference_version=record.reference_version,
+        run_id=record.run_id,
+        noise=_noise(difference(record.score, record.reference_score), list(scores.values()), reference),
+        measured=sum(1 for cell in record.cells if cell.score is not None),
+        planned=len(record.cells),
     )
 
 
-def _open(view: RunView, entry: RoundView) -> BoardRow:
+def _mean(scores: Sequence[float]) -> float | None:
+    from core.state.evaluation import mean_score
+
+    return mean_score(scores) if scores else None
+
+
+def _open(view: RunView, entry: RoundView, reference: Evaluation | None) -> BoardRow:
+    """Return a Candidate that is in no ledger yet: being measured, or of another program."""
     expected = _expected(entry.prediction)
     cells = [cell for cell in view.cells if cell.stage == "round" and cell.version == entry.version]
+    earlier = {case.case: case.score for case in reference.cases} if reference else {}
+    names = dict.fromkeys((*sorted({cell.case_id for cell in cells}), *expected, *earlier))
+    outcomes: list[CaseOutcome] = []
+    for name in names:
+        own = [cell for cell in cells if cell.case_id == name]
+        scores = tuple(cell.score for cell in own if cell.score is not None)
+        sessions = tuple(cell.session_id for cell in own if cell.session_id)
+        outcomes.append(CaseOutcome(name, expected.get(name), _mean(scores), earlier.get(name), scores, sessions))
+    provider, model_id = _model(view)
+    stored = reference.score if reference else None
     return BoardRow(
         key=f"open:{view.run_id}:{entry.version}",
         version=entry.version,
         what=entry.decision or "measuring",
         score=entry.score,
-        reference=entry.reference_score,
+        reference=stored if entry.reference_score is None else entry.reference_score,
         time="",
         proposer=entry.proposer,
         hypothesis=entry.hypothesis,
         note=entry.note,
-        cases=tuple(CaseOutcome(name, points, None, None) for name, points in expected.items()),
+        held=entry.prediction_held,
+        supported=entry.supported,
+        cases=tuple(outcomes),
         edits=tuple(
             f"{edit.get('path', '')} +{edit.get('added', 0)} -{edit.get('removed', 0)}" for edit in entry.edits
         ),
         session_id=next((cell.session_id for cell in cells if cell.session_id), ""),
+        provider=provider,
+        model_id=model_id,
+        reference_version=reference.version if reference else None,
+        run_id=view.run_id,
+        measured=sum(1 for cell in cells if cell.score is not None),
+        planned=len(cells),
     )
 
 
