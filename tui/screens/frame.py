@@ -149,7 +149,8 @@ class Frame(ConsoleScreen):
             from tui.screens.panes.inbox import KINDS
 
             name = KINDS[new.kind].name if new.kind in KINDS else new.kind
-            self.flash(f"A {name} waits for your decision.", "mark", "6 opens it")
+            if self.active != "inbox":
+                self.flash(f"A {name} waits for your decision.", "mark", "6 opens it")
             if self.loaded.settings.bell:
                 self.app.bell()
         self.lines()

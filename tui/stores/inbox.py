@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.evolution.run_paths import run_paths
+from core.foundation import strict_json
 from core.foundation.errors import ExuviaError
-from core.state.paths import ProjectPaths
+from core.state.paths import OPERATOR_AGENT, ProjectPaths
 from tui.stores.views import InboxView
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ class InboxStore:
         self.project = project
         self._decided: dict[str, Item] = {}
         self._workspaces: dict[str, str] = {}
+        self._agents: dict[str, str] = {}
 
     def load(self) -> InboxView:
         """Read the questions and the latest decisions."""
@@ -121,7 +124,7 @@ class InboxStore:
         return Item(
             approval.id,
             approval.kind,
-            approval.agent_id,
+            self._agent(approval),
             approval.benchmark_id,
             approval.run_id,
             approval.session_id,
@@ -145,6 +148,18 @@ class InboxStore:
         if approval.kind == "tool_call":
             return Call(shown.tool_name, shown.arguments, shown.permission, self._workspace(approval))
         return None
+
+    def _agent(self, approval: Approval) -> str:
+        """Return the agent that it is about: the run's, where the Session belongs to the operator's own agent."""
+        if approval.agent_id != OPERATOR_AGENT or not approval.run_id:
+            return approval.agent_id
+        if approval.run_id not in self._agents:
+            try:
+                spec = strict_json.parse(run_paths(self.project, approval.run_id).spec.read_bytes())
+                self._agents[approval.run_id] = str(spec["agent_id"])
+            except (ExuviaError, OSError, ValueError, KeyError, TypeError):
+                return approval.agent_id
+        return self._agents[approval.run_id]
 
     def _workspace(self, approval: Approval) -> str:
         """Return where the asking Session works, "" where its trace does not tell."""

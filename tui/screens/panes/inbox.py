@@ -323,8 +323,9 @@ def page_lines(item: Item) -> list[Line]:
         lines.append(((f"{item.page.tool}", "call"), (f"  {reads}", "dim")))
         if item.page.workspace:
             lines.append((("in ", "dim"), (item.page.workspace, "plain")))
+        arguments = item.page.arguments if item.page.arguments.strip("{} \n") else "without arguments"
         lines.append(())
-        lines += [((text, "plain"),) for text in item.page.arguments.replace("\\n", "\n    ").split("\n")]
+        lines += [((text, "plain"),) for text in arguments.split("\n")]
     else:
         lines += [((item.title, "plain"),), (), (("This kind of question is not known here.", "warn"),)]
     return lines

@@ -105,7 +105,7 @@ def run_row(run: RunLine, width: int) -> Row:
     """Return a run's row."""
     tone = STATES.get(run.state, "plain")
     spent = elapsed(run.started_ms, None if run.is_live else run.updated_ms)
-    turns = "" if run.turns is None else str(run.turns)
+    turns = str(run.turns or "")
     spent_any = run.tokens or run.cost or run.unknown
     tokens, cost = (counted(run.tokens), coins(run.cost, run.unknown)) if spent_any else ("", "")
     last = beat(run)
@@ -128,7 +128,12 @@ def run_row(run: RunLine, width: int) -> Row:
     first = two_sided(head, ((f"{run.step}  ", "plain"), (spent, "dim")), width)
     facts = [last]
     if width > 60:
-        facts = [(f"{turns} turns" if turns else "", "dim"), (tokens, "dim"), (cost, "dim"), last]
+        facts = [
+            (f"{turns} turn{'' if turns == '1' else 's'}" if turns else "", "dim"),
+            (tokens, "dim"),
+            (cost, "dim"),
+            last,
+        ]
     doing = run_doing(run)
     if run.is_live and run.cases:
         doing = ((", ".join(run.cases), "plain"),)
@@ -177,7 +182,12 @@ def session_row(session: SessionLine, width: int) -> Row:
         told += [(began(session.session_id), "dim")]
     facts: list[Span] = [(spent, "dim")]
     if width > 60:
-        facts = [(f"{turns} turns" if turns else "", "dim"), (tokens, "dim"), (cost, "dim"), (spent, "dim")]
+        facts = [
+            (f"{turns} turn{'' if turns == '1' else 's'}" if turns else "", "dim"),
+            (tokens, "dim"),
+            (cost, "dim"),
+            (spent, "dim"),
+        ]
     second = two_sided((("  ", "plain"), *joined(told)), joined([fact for fact in facts if fact[0]]), width)
     return Row(key, (first, second), find=find)
 
