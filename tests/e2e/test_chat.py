@@ -99,6 +99,34 @@ def test_a_pipe_gets_the_reply_alone_and_the_trace_says_cli(project: ProjectPath
     assert _once(project, "  \n").returncode == 2
 
 
+def test_without_a_person_at_it_a_call_waits_for_one_elsewhere(project: ProjectPaths, workspace: Path) -> None:
+    argv = [str(EXUVIA), "chat", AGENT, "--once", "--approval", "always-ask", "--workspace", str(workspace)]
+    with subprocess.Popen(
+        [*argv, "--home", str(project.root.parent)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(TASK)
+        process.stdin.close()
+        process.stdin = None  # so that communicate does not write to it
+        told = ""
+        assert process.stderr is not None
+        while "It waits for you" not in told:
+            told = process.stderr.readline()
+            assert told
+        (asked,) = approvals.waiting(project)
+        assert f"exuvia approvals approve {asked.id}" in told
+        decided = spawn("approvals", "reject", asked.id, "--reason", "no", "--home", project.root.parent)
+        assert decided.returncode == 0, decided.stderr
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.endswith("so I stopped there.\n")
+
+
 def test_it_is_confined_like_a_target(project: ProjectPaths, workspace: Path, tmp_path: Path) -> None:
     """What a command of the agent reads and writes beyond its places is refused by the kernel."""
     secret, outside = tmp_path / "secret.txt", tmp_path / "outside.txt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from core.evolution import runs
 from core.evolution.events import Event
 from core.foundation import strict_json
+from core.foundation.clock import parse_ms
 from core.foundation.errors import ConflictError, NotFoundError
 from core.models.rehearsal.asking import OPTIONS
 from core.state import approvals, audit, mailbox
@@ -78,6 +80,21 @@ async def test_a_question_survives_a_kill_and_its_answer_shapes_the_contract(
     assert reruns(loop.events(run_id)) == []
 
 
+async def test_what_one_waits_for_a_person_is_charged_to_nobody(tmp_path: Path) -> None:
+    loop = Loop.at(tmp_path / "home", rehearsal=ASKS)
+    run_id = loop.start(loop.build_spec())
+    asked = await _asked(loop, run_id)
+    await asyncio.sleep(4)
+    approvals.answer(loop.project, asked.id, OPTIONS[1])
+    done = await loop.end_of(run_id)
+    assert done.state == "finished", loop.told(run_id)
+    events = loop.events(run_id)
+    moments = [moment for e in events if (moment := parse_ms(e["time"])) is not None]
+    whole = (moments[-1] - moments[0]) / 1000
+    spent = max(e["seconds"] for e in events if e["event"] == "spent")
+    assert 0 < spent < whole - 3.5
+
+
 async def test_a_detached_run_leaves_to_wait_for_an_answer(tmp_path: Path) -> None:
     loop = Loop.at(tmp_path / "home", rehearsal=ASKS)
     stopped = await loop.build(detached_ask="exit")
@@ -104,6 +121,7 @@ async def test_a_word_reaches_the_builder_once_also_across_a_kill(tmp_path: Path
     assert [one.id for one in mailbox.unread(loop.project, word.session_id)] == [word.id]
     second = mailbox.send(loop.project, word.session_id, "And plain.", actor="a person")
     await _kill(loop, run_id)  # sent, and not read yet
+    await until(lambda: mailbox.address(loop.project, run_id) is None)  # its last thread lets go of the lock
     with pytest.raises(ConflictError):
         mailbox.send(loop.project, run_id, "nobody hears this")
     runs.resume(loop.project, run_id)

@@ -271,6 +271,8 @@ class ChatTerminal:
             self.last = event
         if event.status not in {"completed", "idle"}:
             note(f"[the turn ended: {event.status}{': ' + event.reason if event.reason else ''}]")
+        if event.status == "budget":
+            note(f"A session that is taken up again has its budget anew: /quit, then --resume {self._spec.session_id}")
 
     # Asking ----------------------------------------------------------------------------------------------------
 

@@ -242,6 +242,7 @@ def _confinement(allow_unisolated: bool) -> bool:
 @click.option("--seed", type=int, default=7, show_default=True, help="The same seed gives the same numbers.")
 @click.option("--approve", type=click.Choice(["ask", "auto"]), default="ask", show_default=True, help="Who freezes.")
 @click.option("--headless", is_flag=True, help="Without a screen: progress on stderr, the outcome on stdout.")
+@click.option("--asks", is_flag=True, help="A Builder that asks you one question before it drafts.")
 @click.option("--clumsy", is_flag=True, help="A rehearsal model that breaks protocol in a quarter of its turns.")
 @click.option(
     "--fault", "faults", multiple=True, metavar="NAME=RATE", help="Inject a fault at a rate; may be repeated."
@@ -255,6 +256,7 @@ def demo(
     seed: int,
     approve: str,
     headless: bool,
+    asks: bool,
     clumsy: bool,
     faults: tuple[str, ...],
     allow_unisolated: bool,
@@ -268,7 +270,7 @@ def demo(
     """
     from core.state.fresh import ensure_home
 
-    rehearsal: dict[str, Any] = {"clumsy": clumsy, "faults": dict(_fault(text) for text in faults)}
+    rehearsal: dict[str, Any] = {"asks": asks, "clumsy": clumsy, "faults": dict(_fault(text) for text in faults)}
     if as_json and not headless:
         raise UsageError("--json needs --headless.", hint="exuvia demo --headless --json")
     plain = not headless and bool(click.get_current_context().find_root().params.get("plain"))

@@ -117,4 +117,6 @@ def chat(
         )
     else:
         note(f"Go on: exuvia chat {agent_id} --resume {session_id}")
+    if ended.status == "aborted":
+        return int(ExitCode.INTERRUPTED)
     return int(ExitCode.DONE if ended.status == "completed" else ExitCode.FAILED)
