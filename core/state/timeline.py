@@ -10,7 +10,7 @@ from core.foundation.clock import parse_ms
 from core.state import audit, ledger
 from core.state.audit import AuditEntry
 from core.state.paths import AgentPaths
-from core.state.swap import history
+from core.state.swap import Swap, history
 
 _NOTED = {"create_agent": "made", "snapshot": "kept", "install_skill": "skill added", "remove_skill": "skill removed"}
 
@@ -34,21 +34,22 @@ class Change:
 
 def timeline(agent: AgentPaths) -> tuple[Change, ...]:
     """Return every change that is on record, oldest first; a change without a readable time keeps its place."""
-    entries = audit.read(agent.project)
-    signed = {str(entry.detail.get("token")): entry.signature for entry in entries if entry.detail.get("token")}
+    swaps = {swap.token: swap for swap in history(agent)}
+    # Times are whole seconds: what the audit tells keeps its order, what only another record tells is fitted in.
     found = [
-        Change(swap.time, _SWAPS.get(swap.action, swap.action), swap.to_version, swap.from_version, swap.actor,
-               signed.get(swap.token, ""))
-        for swap in history(agent)
-    ]  # fmt: skip
-    found += [
         Change(
             record.time, "accepted", record.version, record.reference_version, record.proposer, text=record.hypothesis
         )
         for record in ledger.read(agent.project, agent.id)
         if record.decision == "accepted"
     ]
-    found += [_noted(entry) for entry in entries if entry.action in _NOTED and _is_about(entry, agent.id)]
+    for entry in audit.read(agent.project):
+        swap = swaps.pop(str(entry.detail.get("token")), None)
+        if swap is not None:
+            found.append(_swapped(swap, entry.signature))
+        elif entry.action in _NOTED and _is_about(entry, agent.id):
+            found.append(_noted(entry))
+    found += [_swapped(swap, "") for swap in swaps.values()]
     last = 0.0
     placed: list[tuple[float, Change]] = []
     for change in found:
@@ -68,6 +69,11 @@ def notes(agent: AgentPaths) -> Mapping[str, str]:
 
 
 _SWAPS = {"roll_back": "rolled back", "undo": "undone", "import": "imported"}
+
+
+def _swapped(swap: Swap, signature: str) -> Change:
+    what = _SWAPS.get(swap.action, swap.action)
+    return Change(swap.time, what, swap.to_version, swap.from_version, swap.actor, signature)
 
 
 def _is_about(entry: AuditEntry, agent_id: str) -> bool:

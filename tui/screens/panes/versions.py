@@ -56,7 +56,9 @@ class VersionsPane(Pane):
         view = self.view.versions
         if self._placed[0] != view.agent_id or self.marked not in {row.version for row in view.rows}:
             self.marked = None
-        self.title(view.agent_id, (((f"undo: {view.undo} ", "dim"),) if view.undo else ()))
+        alone = self.has_class("-timeline") and not self.has_class("-roomy")
+        name = f"{view.agent_id}, every change, newest first" if alone else view.agent_id
+        self.title(name, (((f"undo: {view.undo} ", "dim"),) if view.undo else ()))
         self.query_one("#versions-head", Bar).show(headline(view))
         rows = self.query_one("#versions-list", RowList)
         rows.show(lambda width: version_rows(self.view.versions, self.marked, width))
@@ -167,6 +169,7 @@ class VersionsPane(Pane):
         else:
             there = self.screen.focused is not rows
         self.query_one("#versions-timeline" if there else "#versions-list").focus()
+        self.draw()
 
     def go_back(self) -> bool:
         if self.has_class("-timeline") and not self.has_class("-roomy"):

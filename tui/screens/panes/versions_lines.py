@@ -120,7 +120,8 @@ def row_lines(row: VersionRow, view: VersionsView, *, read_only: bool) -> list[L
     if row.present and view.edited:
         lines.append((("Edited      ", "warn"), (", ".join(view.edited[:20]), "plain")))
     if not row.kept and not row.damage:
-        lines += plain(["Its state is not kept, so nothing can go back to it."], "dim")
+        tried = " d shows what it tried." if row.proposer else ""
+        lines += plain([f"Its state is not kept, so nothing can go back to it.{tried}"], "dim")
     elif not row.present and not read_only:
         lines += plain(["R rolls the agent back to this version. What is there now is kept, and u undoes it."], "dim")
     return lines
@@ -131,7 +132,7 @@ def timeline_rows(view: VersionsView, width: int) -> Sequence[Row]:
     rows: list[Row] = []
     if view.drift == "edited":
         files = ", ".join(view.edited[:6])
-        rows.append(_change_row("now", "", "edited", f"v{view.present}", "", f"since it was kept: {files}", width))
+        rows.append(_change_row("now", "now", "edited", f"v{view.present}", "", f"since it was kept: {files}", width))
     for number, change in reversed(list(enumerate(view.changes))):
         rows.append(_of_change(number, change, width))
     if not rows:
