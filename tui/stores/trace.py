@@ -59,6 +59,8 @@ class OpenTrace:
         self._lines: OrderedDict[int, TraceLine] = OrderedDict()
         self._exchanges: OrderedDict[int, Exchange] = OrderedDict()
         self._metas: dict[int, Mapping[str, object]] = {}
+        self.is_closed = self.is_growing = False
+        self.replacements = -1
         self._start_over()
 
     def _start_over(self) -> None:
@@ -72,7 +74,7 @@ class OpenTrace:
         self._done, self._total = 0, 1
         self.is_whole = False
         self.is_gone = False
-        self.replacements = getattr(self, "replacements", -1) + 1
+        self.replacements += 1  # times the file was another than before
 
     # Opening
 
@@ -105,10 +107,20 @@ class OpenTrace:
 
     def grow(self) -> Iterator[tuple[int, int]]:
         """Read on, a batch a step; yield bytes done and bytes there are. Stop it by not going on; a later call does."""
-        for done, total in self._rest:
-            self._done, self._total = done, max(1, total)
-            yield done, total
-        self.is_whole = True
+        if self.is_closed:
+            return
+        self.is_growing = True
+        try:
+            for done, total in self._rest:
+                self._done, self._total = done, max(1, total)
+                yield done, total
+                if self.is_closed:
+                    return
+            self.is_whole = True
+        finally:
+            self.is_growing = False
+            if self.is_closed:
+                self._trace.close()
 
     def _growing(self) -> Iterator[tuple[int, int]]:
         before = 0
@@ -291,7 +303,10 @@ class OpenTrace:
         return change == "grown" or self.is_gone != was_gone
 
     def close(self) -> None:
-        self._trace.close()
+        """Close its files: at once, or where a thread still reads, as soon as that sees it."""
+        self.is_closed = True
+        if not self.is_growing:
+            self._trace.close()
 
     # Requests
 

@@ -102,6 +102,9 @@ class TracePane(TraceGoing):
         if self.sight != "records" or self.trace is None:
             self.post_message(Said("There is nothing here that streams."))
             return
+        if not self.trace.is_whole and not self.trace.is_growing:
+            self._read_on(self.trace)  # Esc had ended it
+            return
         self.lines.hold(not self.lines.held)
         self.redraw()
         self.post_message(Said("Held; Space goes on." if self.lines.held else "Following again."))

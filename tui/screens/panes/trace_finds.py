@@ -61,7 +61,8 @@ class TraceFinds(TraceShown):
                 return Outcome(f"{query.text!r} is nowhere in this trace.", "* looks through all traces", changed=False)
             first = finding.first(at)
             if first is not None and not stay:
-                self.app.call_from_thread(self._go, first)
+                self._land = (finding.session_id, first)
+                self._tick()
             total = len(finding.numbers)
             return Outcome(
                 f"{total} match{'es' if total != 1 else ''}.", "n next, N before, Esc ends it", changed=False

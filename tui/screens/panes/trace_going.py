@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
 from tui.messages import DeedWanted, Outcome, Said
 from tui.screens.base import own_screen
@@ -12,6 +13,7 @@ from tui.screens.panes.trace_finds import TraceFinds
 from tui.screens.panes.trace_lists import FoundRows, RequestRows
 from tui.screens.panes.trace_parts import Grown, View
 from tui.stores.trace import OpenTrace
+from tui.stores.trace_search import PACE_S
 from tui.widgets.lanes import Lanes
 from tui.widgets.line_list import LineList
 from tui.widgets.wrapped_text import WrappedText
@@ -26,20 +28,23 @@ class TraceGoing(TraceFinds):
     def open(self, trace: OpenTrace) -> None:
         """Show a trace; the one before is closed."""
         head = trace.head
-        if not self._going_back:
+        if head.session_id != self._returning:
             self._remember(head.session_id)
-        self._going_back = False
+        self._returning = ""
         old = self.trace
         self.lines.open(trace)
         if old is not None:
             old.close()
         self._end_search()
         if not trace.is_whole:
-            self.post_message(DeedWanted(partial(self._grow, trace), f"reading {head.session_id}"))
+            self._read_on(trace)
         self._arrive()
         self.look("records")
-        if self.everywhere is not None and self._land is None and self._before and self._before[-1][0] == "found":
-            self._find(self.everywhere.query)
+        self._look_for_it_here()
+
+    def _read_on(self, trace: OpenTrace) -> None:
+        """Read the rest of a trace in a thread."""
+        self.post_message(DeedWanted(partial(self._grow, trace), f"reading {trace.head.session_id}"))
 
     def _arrive(self) -> None:
         """Go to the record that was asked for, once it is there."""
@@ -54,11 +59,14 @@ class TraceGoing(TraceFinds):
 
     def _grow(self, trace: OpenTrace, work: Work) -> Outcome:
         """Read the rest of a trace; in a thread."""
+        said = 0.0
         for done, total in trace.grow():
-            self.post_message(Grown())
+            if monotonic() - said > PACE_S:
+                said = monotonic()
+                self.post_message(Grown())
             work.report(done, total)
         self.post_message(Grown())
-        return Outcome(f"{len(trace)} records.", changed=False)
+        return Outcome("" if trace.is_closed else f"{len(trace)} records.", changed=False)
 
     def on_grown(self, event: Grown) -> None:
         event.stop()
@@ -206,7 +214,7 @@ class TraceGoing(TraceFinds):
             self._end_search()
             self.look(sight)
             return
-        self._going_back = True
+        self._returning = session_id
         self._land = (session_id, number)
         self._want(session_id, about)
 

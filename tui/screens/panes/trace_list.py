@@ -48,7 +48,9 @@ class TraceLines(LineList):
         if self._shown < before:
             self.cursor = max(0, min(self.cursor, self._shown - 1))
         self.resized()
-        self.refresh()
+        bottom = int(self.scroll_offset.y) + self.scrollable_content_region.height
+        if before < bottom or self._shown < before or len(str(before)) != len(str(self._shown)):
+            self.refresh()  # else nothing in sight is another
         if at_end and self.trace.is_whole:
             self.call_after_refresh(self.select, self._shown - 1)
 

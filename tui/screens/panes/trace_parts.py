@@ -75,7 +75,7 @@ class TraceParts(Pane):
         self._share = 1.0
         self._query = ""
         self._before: list[tuple[View, str, str, int]] = []
-        self._going_back = False
+        self._returning = ""  # the Session whose trace is opened on the way back
         self._land: tuple[str, int] | None = None
         self._search: Work | None = None
         self.add_class("-tree")
@@ -138,7 +138,8 @@ class TraceParts(Pane):
     # Sessions
 
     def draw(self) -> None:
-        if self.sight == "tree" or not self.listing.rows:
+        trace = self.trace
+        if self.sight == "tree" or trace is None or self.listing.of(trace.head.session_id) is None:
             self._read_sessions()
         self._titles()
         self._heads()

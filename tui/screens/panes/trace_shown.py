@@ -130,6 +130,9 @@ class TraceShown(TraceParts):
         trace, lines = self.trace, self.lines
         if trace is None or number < 0:
             return
+        if number >= len(trace):
+            self.post_message(Said(f"Record {number} is not read yet.", hint="Space reads on"))
+            return
         if lines.folded and trace.is_folded(number):
             lines.fold(False)
             self.post_message(Said("This record is bookkeeping, so all records are shown.", hint="a folds it away"))
