@@ -94,7 +94,7 @@ def resting_line(view: ConsoleView, filtered: str) -> Line:
         doing = f" {run.role} {run.step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")
         return ((doing, "dim"),)
     if view.subject is None:
-        return ((" Nothing here yet. See the whole loop: exuvia demo", "dim"),)
+        return ((" Nothing here yet. S starts a run; exuvia demo shows the whole loop", "dim"),)
     if not view.sessions.runs:
-        return ((" No run yet. Start one: exuvia build AGENT, or exuvia optimize AGENT BENCHMARK", "dim"),)
+        return ((" No run yet. S starts one", "dim"),)
     return ((" No run is live. o looks at another agent, ? shows all keys", "dim"),)

@@ -275,7 +275,7 @@ class InboxPane(Pane):
             rows.append(
                 _note(
                     "none",
-                    ("Freezes, questions of a Builder or Optimizer, and tool calls to allow are decided here.", "dim"),
+                    ("Freezes, questions and tool calls that wait for you are decided here.", "dim"),
                     ("Start a run that asks: S. Its question then stands here, and 6 opens it.", "dim"),
                 )
             )

@@ -148,7 +148,7 @@ class SessionsPane(Pane):
         rows = [heading(width)] if width >= WIDE and (view.runs or view.sessions) else []
         rows += [run_row(run, width) for run in sorted(view.runs, key=self._place_of_run)]
         if not view.runs:
-            rows.append(note("start", "No run yet.", "S starts one; exuvia demo shows a whole loop", width))
+            rows.append(note("start", "No run yet. S starts one.", "exuvia demo shows a whole loop.", width))
         rows += [note(f"damaged:{text}", "Not readable:", text, width, "bad") for text in view.damaged]
         if view.sessions:
             more = f", {view.more} older ones not shown" if view.more else ""
