@@ -33,20 +33,19 @@ class RoleAsking:
 
     desk: Desk
     session_id: str
-    agent_id: str
     role: str
 
     async def question(self, call_id: str, text: str, options: tuple[str, ...]) -> Reply:
         """Ask the operator something; return what they say. With detached_ask "exit" the run leaves to wait."""
         asked = question_of(
-            self.session_id, call_id, text, options, agent_id=self.agent_id, role=self.role, **self._of_run()
+            self.session_id, call_id, text, options, agent_id=self.desk.agent.id, role=self.role, **self._of_run()
         )
         return reply_of(await self._decision(asked, call_id, f"exuvia approvals answer {asked.id} TEXT --resume"))
 
     async def tool_call(self, call: ToolCall, permission: Permission) -> Ruling:
         """Ask whether a call may run (approval mode always-ask)."""
         asked = tool_call_of(
-            self.session_id, call, permission, agent_id=self.agent_id, role=self.role, **self._of_run()
+            self.session_id, call, permission, agent_id=self.desk.agent.id, role=self.role, **self._of_run()
         )
         way_out = f"exuvia approvals approve {asked.id} --resume"
         return ruling_of(await self._decision(asked, call.call_id, way_out))

@@ -189,7 +189,7 @@ def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter, mail: Mail) -> 
     environment = environment_of(
         setup.project, operator.id, workspace=workspace, model=setup.model, session_id=session_id
     )
-    asking = RoleAsking(setup.desk, session_id, operator.id, setup.role) if setup.desk is not None else None
+    asking = RoleAsking(setup.desk, session_id, setup.role) if setup.desk is not None else None
     return SessionSpec(
         project=setup.project,
         agent_id=operator.id,

@@ -39,8 +39,9 @@ class Approval(BaseModel):
     """A question to the operator; `body` holds what its kind needs to be judged.
 
     freeze: Cases, hashes, pilots, findings, floors. question: `text`, `options`. tool_call: `tool`, `arguments` (the
-    JSON text as the model wrote it), `permission`. `session_id` is the Session that waits, `run_id` and
-    `benchmark_id` are empty where it belongs to none.
+    JSON text as the model wrote it), `permission`. `agent_id` is the agent that it is about, `session_id` the Session
+    that waits, which a run's role has with the built-in operator agent; `run_id` and `benchmark_id` are empty where it
+    belongs to none.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -34,7 +34,7 @@ def question(project: ProjectPaths) -> str:
 
 def test_a_question_is_shown_and_answered_once(project: ProjectPaths, fresh: Path, question: str) -> None:
     told = call("approvals", "show", question, "--home", fresh).out
-    assert "the chat (session " + SESSION + ", agent default_agent) asked 2026-01-01" in told
+    assert "The chat (session " + SESSION + ", agent default_agent) asked 2026-01-01" in told
     assert "Which of them?\nSay \N{SYMBOL FOR ESCAPE}[31mone.\n\n  1. the first\n  2. the second\n" in told
     assert f"exuvia approvals answer {question} TEXT" in told
     assert call("approvals", "approve", question, "--home", fresh).code == 2

@@ -39,7 +39,7 @@ TOLD = {
 
 
 def _asking(bench: Bench) -> RoleAsking:
-    return RoleAsking(bench.desk, SESSION, "exuvia_operator", "builder")
+    return RoleAsking(bench.desk, SESSION, "builder")
 
 
 @pytest.mark.parametrize("event", [ASKED, ANSWERED, TOLD], ids=lambda event: event["event"])
@@ -91,6 +91,7 @@ async def test_a_question_waits_for_its_answer_and_is_journalled_once(tmp_path: 
             await asyncio.sleep(0.01)
     (asked,) = approvals.waiting(bench.project)
     assert (asked.run_id, asked.benchmark_id, asked.options) == (bench.run.id, bench.desk.benchmark.id, ("a", "b"))
+    assert asked.agent_id == bench.agent.id, "the agent that the run is about, as for a freeze"
     approvals.answer(bench.project, asked.id, "b")
     assert await work == Reply("b")
     again = bench.again()  # killed before the trace had the answer

@@ -13,6 +13,7 @@ from core.state import approvals as desk
 from core.state.approvals import Approval, Decision
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 
+_TITLE = 80  # characters of a title in the list
 _RESUMABLE = frozenset({"blocked", "dead", "stopped"})
 
 
@@ -42,7 +43,7 @@ def list_pending(as_json: bool, place: Place) -> None:
         print_table(
             ("id", "kind", "agent", "benchmark", "since", "title"),
             [
-                (item.id, item.kind, item.agent_id, item.benchmark_id or None, item.created, item.title)
+                (item.id, item.kind, item.agent_id, item.benchmark_id or None, item.created, _short(item.title))
                 for item in waiting
             ],
         )
@@ -78,10 +79,14 @@ def describe(approval: Approval, decision: Decision | None) -> list[str]:
     return lines
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _TITLE else text[: _TITLE - 3] + "..."
+
+
 def _session_lines(approval: Approval) -> list[str]:
     """Return a question, or a tool call that asks to run, as lines."""
     asked = desk.shown(approval)
-    who = f"the {asked.role} " if asked.role else ""
+    who = f"The {asked.role} " if asked.role else ""
     of_run = f" of run {asked.run_id}" if asked.run_id else ""
     lines = [f"{who}(session {asked.session_id}{of_run}, agent {asked.agent_id}) asked {asked.asked}:", ""]
     if asked.kind == "question":
