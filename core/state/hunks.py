@@ -113,16 +113,22 @@ def paired(hunk: Hunk) -> tuple[tuple[DiffLine | None, DiffLine | None], ...]:
     return tuple(rows)
 
 
-def highlights(hunk: Hunk) -> dict[DiffLine, Spans]:
-    """Return which words differ, for each line of a hunk that has a partner like it; others differ as a whole."""
-    marked: dict[DiffLine, Spans] = {}
+def partners(hunk: Hunk) -> dict[DiffLine, DiffLine]:
+    """Return, for each line of a hunk that stands beside another one, that line."""
+    found: dict[DiffLine, DiffLine] = {}
     for left, right in paired(hunk):
-        if left is None or right is None or left is right:
-            continue
-        gone, come = changed(left.text, right.text)
-        if gone != ((0, len(left.text)),) and come != ((0, len(right.text)),):
-            marked |= {left: gone, right: come}
-    return {line: spans for line, spans in marked.items() if spans}
+        if left is not None and right is not None and left is not right:
+            found |= {left: right, right: left}
+    return found
+
+
+def marks(line: DiffLine, partner: DiffLine) -> Spans:
+    """Return which words of a line are not in its partner; nothing where either differs as a whole."""
+    gone, come = changed(*((line.text, partner.text) if line.sign == "-" else (partner.text, line.text)))
+    left, right = (line, partner) if line.sign == "-" else (partner, line)
+    if gone == ((0, len(left.text)),) or come == ((0, len(right.text)),):
+        return ()
+    return gone if line.sign == "-" else come
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:

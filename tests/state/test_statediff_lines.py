@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.state.hunks import DiffLine, Hunk, highlights, hunks, paired
+from core.state.hunks import DiffLine, Hunk, hunks, marks, paired, partners
 from core.state.linematch import common
 from core.state.statediff import diff, patch
 from core.state.words import Spans, changed
@@ -112,7 +112,8 @@ def test_the_words_that_differ(old: str, new: str, gone: list[str], come: list[s
 
 def test_highlights_mark_the_changed_word_of_a_pair_and_nothing_of_a_line_that_is_new() -> None:
     (part,) = hunks(["one\n", "turns 8\n", "two\n"], ["one\n", "turns 20\n", "quite another thing\n", "two\n"])
-    marked = {line.text: spans for line, spans in highlights(part).items()}
+    found = {line.text: marks(line, other) for line, other in partners(part).items()}
+    marked = {text: spans for text, spans in found.items() if spans}
     assert marked == {"turns 8": ((6, 7),), "turns 20": ((6, 8),)}
 
 

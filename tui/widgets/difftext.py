@@ -65,6 +65,7 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
         self._own: tuple[Line, ...] = ()
         self._rows: tuple[_Row, ...] = ()
         self._index: list[tuple[int, int]] = []
+        self._partners: dict[DiffLine, DiffLine] | None = None
         self._marked: dict[DiffLine, Spans] = {}
         self._digits = 1
         self._key: object = None
@@ -152,10 +153,9 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _focus_hunk(self, number: int) -> None:
-        from core.state.hunks import highlights
-
         self.hunk = number
-        self._marked = highlights(self._hunks[number]) if self._hunks else {}
+        self._partners = None
+        self._marked = {}
         self.post_message(self.Moved())
 
     def _remake(self) -> None:
@@ -177,10 +177,11 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
         last = [line for hunk in self._hunks[-1:] for line in hunk.lines]
         self._digits = len(str(max((line.old or line.new or 0 for line in last), default=0) + 1))
         self._digits = max(self._digits, len(str(max((line.new or 0 for line in last), default=0))))
+        room = self._room()
         self._index = [
             (number, piece)
             for number, row in enumerate(rows)
-            for piece in range(self._height(row) if self.wraps or row.own else 1)
+            for piece in range(self._height(row, room) if self.wraps or row.own else 1)
         ]
         self.virtual_size = Size(1, len(self._index))
         self._focus_hunk(self.hunk)
@@ -194,12 +195,16 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
             return max(4, (width - 1) // 2 - self._digits - 3)
         return max(4, width - 2 * self._digits - 4)
 
-    def _height(self, row: _Row) -> int:
+    def _height(self, row: _Row, room: int) -> int:
         if row.own:
             return len(wrap(row.own, max(4, self.scrollable_content_region.width - 2), 2))
-        room = self._room()
         lines = [line for line in (row.left, row.right) if line is not None]
-        return max((len(wrap(self._text(line), room)) for line in lines), default=1)
+        return max((self._pieces(line, room) for line in lines), default=1)
+
+    def _pieces(self, line: DiffLine, room: int) -> int:
+        if len(line.text) <= room and line.ended and line.text.isascii() and line.text.isprintable():
+            return 1  # as most lines are; wrapping thousands would be felt
+        return len(wrap(self._text(line), room))
 
     def _text(self, line: DiffLine, marked: Spans = ()) -> Line:
         tone, word = _TONES[line.sign]
@@ -213,10 +218,22 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
             spans.append((_NO_NEWLINE, "warn"))
         return tuple(span for span in spans if span[0])
 
+    def _words(self, line: DiffLine) -> Spans:
+        """Return the changed words of a line of the focused hunk; found when it is drawn first."""
+        from core.state.hunks import marks, partners
+
+        if self._partners is None:
+            self._partners = partners(self._hunks[self.hunk])
+        found = self._marked.get(line)
+        if found is None:
+            partner = self._partners.get(line)
+            found = self._marked[line] = () if partner is None else marks(line, partner)
+        return found
+
     def _cell(self, line: DiffLine, hunk: int, piece: int, room: int) -> Strip:
         """Return a line's text in exactly `room` cells: one piece of it, or moved sideways and cut with a mark."""
         base = self.rich_style
-        text = self._text(line, self._marked.get(line, ()) if hunk == self.hunk else ())
+        text = self._text(line, self._words(line) if hunk == self.hunk else ())
         if self.wraps:
             pieces = wrap(text, room)
             return strip_of(pieces[piece] if piece < len(pieces) else (), room, base)

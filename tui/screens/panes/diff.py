@@ -110,15 +110,16 @@ class DiffPane(Pane):
             return _Compared(load(project, left, right), number)
 
         self.post_message(ReadWanted(read, self, f"comparing {left.words} with {right.words}"))
-        self.redraw()
+        self._late = True
+        self.catch_up()
 
     def on__compared(self, event: _Compared) -> None:
         event.stop()
         if event.number != self._number:
             return
         self.comparison = event.comparison
-        if own_screen(self).stands:
-            self.draw()
+        self._late = True
+        self.catch_up()
 
     def show(self, view: ConsoleView) -> None:
         old, self.view = self.view, view
