@@ -94,9 +94,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("match.next", ("n",), "n", "trace", "To the next match of what / looked for."),
     Action("match.previous", ("N",), "N", "trace", "To the match before."),
     Action("trace.everywhere", ("asterisk",), "*", "trace", "Find a text in the traces of all Sessions.", "find all"),
-    Action(
-        "trace.all", ("a",), "a", "trace", "Show the bookkeeping too (requests, tokens, approvals), or fold it."
-    ),
+    Action("trace.all", ("a",), "a", "trace", "Show the bookkeeping too (requests, tokens, approvals), or fold it."),
     Action("trace.raw", ("p",), "p", "trace", "The record's bytes as they are in the file, or laid out."),
     Action("trace.group", ("s",), "s", "trace", "Sessions as a tree, by run, by agent, by role, by status."),
     Action("trace.parent", ("e",), "e", "trace", "To the Session that started this one, a Target's Evaluator."),
@@ -140,6 +138,20 @@ ACTIONS: tuple[Action, ...] = (
         "go on",
         dangerous=True,
     ),
+    Action(
+        "scores.plot", ("p",), "p", "scores", "Draw the scores over the versions, and each Case; or the table.", "plot"
+    ),
+    Action("scores.mark", ("m",), "m", "scores", "Mark a row, so that d compares another with it.", "mark"),
+    Action(
+        "scores.compare",
+        ("d",),
+        "d",
+        "scores",
+        "Compare with the marked row, Case by Case; on a Candidate without a mark: the files that it changed.",
+        "compare",
+    ),
+    Action("scores.trace", ("t",), "t", "scores", "Open the trace of the version's first Target.", "trace"),
+    Action("scores.candidates", ("c",), "c", "scores", "Hide the Candidates that were not kept, or show them."),
     Action(
         "version.diff",
         ("d",),

@@ -54,9 +54,9 @@ async def test_t_opens_the_trace_behind_a_cell(project: ProjectPaths) -> None:
         await until(app, pilot, lambda text: "> 2 " in text)
 
 
-async def test_enter_on_a_score_opens_its_first_target(project: ProjectPaths) -> None:
+async def test_t_on_a_score_opens_its_first_target(project: ProjectPaths) -> None:
     async with console(project) as (app, pilot):
-        await pilot.press("4", "home", "enter")
+        await pilot.press("4", "home", "t")
         await until(app, pilot, lambda text: "Target of CASE-001-register run 1 v1" in text)
 
 

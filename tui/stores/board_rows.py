@@ -185,7 +185,11 @@ _CASE = re.compile(r"CASE-\S+: was [\d.]+, expected [\d.]+, got [\d.]+")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Scores over the rows of the board: (place of the row, score), and what each is: kept, tried or held out."""
+    """Scores over the rows of the board: (place of the row, score), and what each is.
+
+    Kinds: kept, tried (not kept), held out, and other (measured with another model than the newest, so no part of the
+    line).
+    """
 
     name: str
     points: tuple[tuple[int, float, str], ...]
@@ -210,9 +214,11 @@ def series(rows: Sequence[BoardRow], held_out: Sequence[tuple[int, float]] = ())
 
     `held_out` are (version, score) of the held-out Cases, which stand with the whole.
     """
-    whole = [(at, row.score, _kind(row)) for at, row in enumerate(rows) if row.score is not None]
+    newest = next((row for row in reversed(rows) if row.is_stored), None)
+    kinds = [_kind(row, newest) for row in rows]
+    whole = [(at, row.score, kinds[at]) for at, row in enumerate(rows) if row.score is not None]
     for version, score in held_out:
-        places = [at for at, row in enumerate(rows) if row.version == version and _kind(row) == "kept"]
+        places = [at for at, row in enumerate(rows) if row.version == version and kinds[at] == "kept"]
         if places:
             whole.append((places[-1], score, "held out"))
     names = dict.fromkeys(case.case_id for row in rows for case in row.cases)
@@ -222,7 +228,7 @@ def series(rows: Sequence[BoardRow], held_out: Sequence[tuple[int, float]] = ())
             Series(
                 name,
                 tuple(
-                    (at, case.observed, _kind(row))
+                    (at, case.observed, kinds[at])
                     for at, row in enumerate(rows)
                     for case in row.cases
                     if case.case_id == name and case.observed is not None
@@ -233,5 +239,15 @@ def series(rows: Sequence[BoardRow], held_out: Sequence[tuple[int, float]] = ())
     )
 
 
-def _kind(row: BoardRow) -> str:
+def _kind(row: BoardRow, newest: BoardRow | None) -> str:
+    if newest is not None and is_other_runtime(row, newest):
+        return "other"
     return "kept" if row.what in _KEPT else "tried"
+
+
+def is_other_runtime(one: BoardRow, other: BoardRow) -> bool:
+    """Tell whether two rows ran on different providers, models or thinking levels, as far as is known."""
+    return any(
+        getattr(one, name) and getattr(other, name) and getattr(one, name) != getattr(other, name)
+        for name in ("provider", "model_id", "thinking")
+    )

@@ -1,42 +1,116 @@
-"""Pane 4: every version that was measured or tried, and what was expected of it against what came."""
+"""Pane 4: every version that was measured or tried, what was expected of it and what came; as table and plot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
+from textual.widget import Widget
 
 from tui.actions import bindings
-from tui.palette import DECISIONS, bar, score_tone, sparkline
+from tui.messages import DiffWanted, Said
+from tui.palette import score_tone
 from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted, local, points, signed
-from tui.stores.board import BoardRow, BoardView
+from tui.screens.panes.scores_summary import Summary
+from tui.screens.panes.scores_table import table
+from tui.screens.panes.scores_words import (
+    change_tone,
+    compared_lines,
+    event_lines,
+    freeze_word,
+    headline,
+    row_lines,
+)
+from tui.stores.board_rows import BoardEvent, BoardRow, Series, compare, series, timeline
+from tui.stores.diff import Side
 from tui.widgets.bars import Bar, Rule
+from tui.widgets.facts import Facts
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.spans import Line, fit, joined, plain, short
+from tui.widgets.plot import plot, sparkline
+from tui.widgets.spans import Line, fit, plain
 from tui.widgets.wrapped_text import WrappedText
+
+__all__ = ["ScoresPane", "Summary"]
 
 
 class ScoresPane(Pane):
-    """Evaluations and Candidates in order of time, newest last; the cursor starts on the present version."""
+    """Everything that happened to the versions, newest last; the cursor starts on the present version.
+
+    Invariant: `marked` and `opened` are keys of rows that are there, or "". While a row is `opened` its Cases are
+    listed; while `is_comparing`, the marked row is set against the one under the cursor.
+    """
 
     pane_id = "scores"
     BINDINGS = bindings("scores")
+    DEFAULT_CSS = """
+    ScoresPane #scores-plot { height: 3fr; min-height: 8; }
+    ScoresPane #scores-series { height: 2fr; min-height: 3; }
+    ScoresPane #scores-cases { height: 1fr; }
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._placed = ""
+        self.marked = self.opened = ""
+        self.is_comparing = self.is_plotting = False
+        self.has_candidates = True
 
     def parts(self) -> ComposeResult:
         yield Bar(id="scores-head")
         yield RowList(id="scores-list")
+        yield RowList(id="scores-cases")
+        yield Facts(id="scores-plot")
+        yield RowList(id="scores-series")
         yield Rule(id="scores-rule")
         yield WrappedText(id="scores-detail")
 
+    # What is in sight
+
+    @property
+    def entries(self) -> tuple[BoardRow | BoardEvent, ...]:
+        """Return what the table shows."""
+        board = self.view.board
+        return timeline(board.rows, board.dropped, board.events, candidates=self.has_candidates)
+
+    def _entry(self, key: str) -> BoardRow | BoardEvent | None:
+        return next((entry for entry in self.entries if entry.key == key), None)
+
+    @property
+    def selected(self) -> BoardRow | None:
+        """Return the version that is open, else the one under the cursor."""
+        found = self._entry(self.opened or self.query_one("#scores-list", RowList).key)
+        return found if isinstance(found, BoardRow) else None
+
+    def version_in_sight(self) -> int | None:
+        row = self.selected
+        return row.version if row is not None and row.version else None
+
+    @property
+    def _curves(self) -> tuple[Series, ...]:
+        board = self.view.board
+        held = [(version, score) for _, version, score in board.heldout if score is not None]
+        return series(board.rows, held)
+
+    def first_focus(self) -> Widget | None:
+        if not self.query("#scores-list"):
+            return None
+        name = "#scores-series" if self.is_plotting else "#scores-cases" if self.opened else "#scores-list"
+        return self.query_one(name, Widget)
+
+    # Drawing
+
     def draw(self) -> None:
         board = self.view.board
-        self.title(board.title or board.benchmark_id, ((freeze_word(board), "dim"), (" ", "plain")))
+        keys = {entry.key for entry in self.entries}
+        self.marked = self.marked if self.marked in keys else ""
+        self.opened = self.opened if self.opened in keys else ""
+        self.is_comparing = self.is_comparing and bool(self.marked)
+        self.is_plotting = self.is_plotting and bool(board.rows)
+        hidden = "" if self.has_candidates else "Candidates hidden, c shows them  "
+        self.title(board.title or board.benchmark_id, ((hidden, "warn"), (freeze_word(board), "dim"), (" ", "plain")))
         self.query_one("#scores-head", Bar).show(headline(board))
+        self._arrange()
         rows = self.query_one("#scores-list", RowList)
         rows.show(self._rows)
         subject = f"{board.agent_id}/{board.benchmark_id}"
@@ -44,177 +118,225 @@ class ScoresPane(Pane):
             self._placed = subject
             present = [row for row in board.rows if row.version == self.view.versions.present]
             rows.go_to((present or board.rows)[-1].key)
+        if self.opened:
+            self.query_one("#scores-cases", RowList).show(self._cases)
+        if self.is_plotting:
+            self.query_one("#scores-series", RowList).show(self._series_rows)
+            self._plot()
         self._detail()
 
-    @property
-    def selected(self) -> BoardRow | None:
-        """Return the row under the cursor."""
-        key = self.query_one("#scores-list", RowList).key
-        return next((row for row in self.view.board.rows if row.key == key), None)
+    def _arrange(self) -> None:
+        shown = {
+            "scores-list": not self.is_plotting and not self.opened,
+            "scores-cases": bool(self.opened) and not self.is_plotting,
+            "scores-plot": self.is_plotting,
+            "scores-series": self.is_plotting,
+            "scores-rule": not self.is_plotting,
+            "scores-detail": not self.is_plotting,
+        }
+        for name, is_shown in shown.items():
+            widget = self.query_one(f"#{name}", Widget)
+            if widget.display != is_shown:
+                widget.display = is_shown
 
-    def version_in_sight(self) -> int | None:
+    def on_resize(self) -> None:
+        if own_screen(self).stands and self.display and self.is_plotting:
+            self.call_after_refresh(self._plot)
+
+    def _rows(self, width: int) -> Sequence[Row]:
+        board = self.view.board
+        if not self.entries:
+            hint = "No score yet. A Builder's frozen benchmark brings the first one: S starts a run."
+            return [Row("empty", (((hint, "dim"),),), False)]
+        notes = [Row(f"note:{note}", (((note, "warn"),),), selectable=False) for note in board.notes]
+        return [*table(self.entries, self.marked, width), *notes]
+
+    def _cases(self, width: int) -> Sequence[Row]:
         row = self.selected
-        return row.version if row is not None else None
+        if row is None:
+            return []
+        name = max(16, min(40, width - 36))
+        heading = fit("Case", name) + "".join(
+            fit(word, 9, right=True) for word in ("expected", "came", "before", "change")
+        )
+        found = [Row("heading", (((heading, "dim"),),), selectable=False)]
+        for case in row.cases:
+            delta = None if case.observed is None or case.reference is None else case.observed - case.reference
+            line: Line = (
+                (fit(case.case_id, name), "plain"),
+                (fit(points(case.expected), 9, right=True), "dim"),
+                (fit(points(case.observed), 9, right=True), score_tone(case.observed)),
+                (fit(points(case.reference), 9, right=True), "dim"),
+                (fit(signed(delta), 9, right=True), change_tone(delta)),
+            )
+            found.append(Row(case.case_id, (line,), find=case.case_id))
+        return found
+
+    def _series_rows(self, width: int) -> Sequence[Row]:
+        places = len(self.view.board.rows)
+        room = max(8, min(places, width - 58))
+        found: list[Row] = []
+        for curve in self._curves:
+            line = curve.kept
+            first, last = (line[0][1], line[-1][1]) if line else (None, None)
+            told: Line = (
+                (fit(curve.name or "All Cases", 34), "plain" if curve.name else "strong"),
+                (fit(sparkline(curve, places, room), room + 1), "accent"),
+                (fit(points(first), 7, right=True), "dim"),
+                (" to ", "dim"),
+                (fit(points(last), 6, right=True), score_tone(last)),
+                (fit(signed(curve.change), 9, right=True), change_tone(curve.change)),
+            )
+            found.append(Row(curve.name or "all", (told,), find=curve.name or "all Cases"))
+        return found
+
+    def _plot(self) -> None:
+        key = self.query_one("#scores-series", RowList).key
+        curves = self._curves
+        curve = next((curve for curve in curves if curve.name == key), curves[0])
+        board, facts = self.view.board, self.query_one("#scores-plot", Facts)
+        labels = [f"v{row.version}" for row in board.rows]
+        title: Line = ((f" {curve.name or 'Score over all Cases'}", "strong"), ("  p: back to the table", "dim"))
+        target = board.target if not curve.name else None
+        drawn = plot(curve, labels, max(0, facts.size.width - 2), max(0, facts.size.height - 1), target=target)
+        facts.show([title, *drawn])
+
+    def _detail(self) -> None:
+        text, rule = self.query_one("#scores-detail", WrappedText), self.query_one("#scores-rule", Rule)
+        key = self.opened or self.query_one("#scores-list", RowList).key
+        entry = self._entry(key)
+        marked = self._entry(self.marked)
+        if self.is_comparing and isinstance(marked, BoardRow) and isinstance(entry, BoardRow):
+            rule.show(((f"v{marked.version} against v{entry.version}", "strong"), ("  d ends it", "dim")))
+            text.show(compared_lines(compare(marked, entry)), (marked.key, entry.key))
+        elif isinstance(entry, BoardRow):
+            time = f"  {local(entry.time)}" if entry.time else ""
+            rule.show(((f"v{entry.version} {entry.what}" if entry.version else entry.what, "strong"), (time, "dim")))
+            text.show(row_lines(entry), key)
+        elif isinstance(entry, BoardEvent):
+            rule.show(((entry.action.replace("_", " "), "strong"),))
+            text.show(event_lines(entry), key)
+        else:
+            rule.show(())
+            text.show(plain(["Scores come with a benchmark's first evaluation."], "dim"), "empty")
+
+    # Keys
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
-        if own_screen(self).stands:
+        if not own_screen(self).stands:
+            return
+        if event.rows.id == "scores-series" and self.is_plotting:
+            self._plot()
+        elif not self.is_plotting:
             self._detail()
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
+        if event.rows.id == "scores-list":
+            self._open(event.key)
+        elif event.rows.id == "scores-cases":
+            self._trace(event.key)
+
+    def _open(self, key: str) -> None:
+        """List the Cases of a version."""
+        entry = self._entry(key)
+        if not isinstance(entry, BoardRow) or not entry.cases:
+            self.post_message(Said("Nothing is known of its Cases."))
+            return
+        self.opened = key
+        self.draw()
+        self.query_one("#scores-cases", RowList).focus()
+
+    def go_back(self) -> bool:
+        """Leave the plot, the Cases of a version, the comparison, the mark: one at a time."""
+        if self.is_plotting:
+            self.is_plotting = False
+        elif self.opened:
+            self.opened = ""
+        elif self.is_comparing:
+            self.is_comparing = False
+        elif self.marked:
+            self.marked = ""
+        else:
+            return False
+        self.draw()
+        own_screen(self).restore_focus()
+        return True
+
+    def do_scores_plot(self) -> None:
+        if not self.view.board.rows:
+            self.post_message(Said("There is no score to draw yet."))
+            return
+        self.is_plotting = not self.is_plotting
+        self.draw()
+        own_screen(self).restore_focus()
+        self.call_after_refresh(self._draw_plot)
+
+    def _draw_plot(self) -> None:
+        if own_screen(self).stands and self.is_plotting:
+            self._plot()
+
+    def do_scores_candidates(self) -> None:
+        self.has_candidates = not self.has_candidates
+        self.draw()
+
+    def do_scores_mark(self) -> None:
         row = self.selected
-        if row is not None:
+        if row is None or self.is_plotting:
+            return
+        self.marked = "" if self.marked == row.key else row.key
+        self.draw()
+        if self.marked:
+            self.post_message(Said(f"v{row.version} is marked: go to another row, d compares the two."))
+
+    def do_scores_compare(self) -> None:
+        """Compare with the marked row; without one, show what a version changed."""
+        row = self.selected
+        if self.is_comparing:
+            self.is_comparing = False
+            self.draw()
+        elif row is None:
+            return
+        elif self.marked and self.marked != row.key:
+            self.is_comparing = True
+            self.draw()
+        elif row.run_id and row.version:
+            agent = self.view.board.agent_id
+            tried = Side("candidate", agent, row.version, row.run_id)
+            self.post_message(DiffWanted(Side("reference", agent, row.version, row.run_id), tried))
+        else:
+            self.post_message(Said("m marks a row; d on another compares the two, and on a Candidate shows its files."))
+
+    def do_scores_trace(self) -> None:
+        rows = self.query_one("#scores-cases", RowList)
+        if self.opened:
+            self._trace(rows.key)
+        elif (row := self.selected) is not None:
             self.post_message(TraceWanted(row.session_id, f"First Target of v{row.version} ({row.what})"))
 
-    def _rows(self, width: int) -> Sequence[Row]:
-        board = self.view.board
-        if not board.rows:
-            return [
-                Row("empty", ((("No score yet. A Builder's frozen benchmark brings the first one.", "dim"),),), False)
-            ]
-        heading = "    " + fit("version", 8) + fit("outcome", 12) + fit("score", 7, right=True)
-        heading += fit("change", 8, right=True) + "  " + fit("prediction", 10) + "  what was tried"
-        rows = [Row("heading", (((heading[2:], "dim"),),), selectable=False)]
-        rows += [_row(row, width) for row in board.rows]
-        rows += [Row(f"note:{note}", (((note, "warn"),),), selectable=False) for note in board.notes]
-        return rows
+    def _trace(self, case_id: str) -> None:
+        row = self.selected
+        case = next((case for case in row.cases if case.case_id == case_id), None) if row is not None else None
+        if row is not None and case is not None:
+            session = case.sessions[0] if case.sessions else ""
+            self.post_message(TraceWanted(session, f"Target of {case_id} run 1, v{row.version}"))
 
-    def _detail(self) -> None:
-        row, text = self.selected, self.query_one("#scores-detail", WrappedText)
-        rule = self.query_one("#scores-rule", Rule)
-        if row is None:
-            rule.show(())
-            text.show((), "empty")
-            return
-        rule.show(((f"v{row.version} {row.what}", "strong"), (f"  {local(row.time)}" if row.time else "", "dim")))
-        text.show(row_lines(row), row.key)
+    def copied(self, *, whole: bool) -> tuple[str, str] | None:
+        row = self.selected
+        if whole:
+            text = self.reading()
+            return (text, "what is shown") if text else None
+        return (row.session_id or f"v{row.version}", f"the first session of v{row.version}") if row else None
 
-
-def _row(row: BoardRow, width: int) -> Row:
-    mark, tone = DECISIONS.get(row.what, ("?", "warn"))
-    held = "" if row.held is None else "held" if row.held else "missed"
-    delta = row.delta
-    rest = row.hypothesis or row.note.partition("\n")[0]
-    line: Line = (
-        (f"{mark} ", tone),
-        (fit(f"v{row.version}", 8), "strong"),
-        (fit(row.what, 12), tone),
-        (fit(points(row.score), 7, right=True), score_tone(row.score)),
-        (fit(signed(delta), 8, right=True), "dim" if not delta else "good" if delta > 0 else "bad"),
-        ("  ", "plain"),
-        (fit(held, 10), "good" if row.held else "warn"),
-        ("  ", "plain"),
-        (short(rest, max(8, width - 51)), "plain"),
-    )
-    return Row(row.key, (line,), find=f"v{row.version} {row.what} {row.proposer} {rest}")
-
-
-def row_lines(row: BoardRow) -> list[Line]:
-    """Return everything known of a row, to read."""
-    lines: list[Line] = []
-    if row.hypothesis:
-        lines.append((("Hypothesis  ", "dim"), (row.hypothesis, "plain")))
-    if row.proposer:
-        held = "" if row.held is None else "prediction held" if row.held else "prediction missed"
-        backed = (
-            "" if row.supported is None else "hypothesis supported" if row.supported else "hypothesis not supported"
-        )
-        lines.append(
-            joined([(f"by the {row.proposer}", "dim"), (held, "good" if row.held else "warn"), (backed, "plain")])
-        )
-    if row.edits:
-        lines.append((("Changes     ", "dim"), (", ".join(row.edits), "plain")))
-    if row.reference is not None:
-        change = signed(row.delta)
-        lines.append(
-            (("Score       ", "dim"), (points(row.score), score_tone(row.score)), (f"  {change} against ", "dim"),
-             (points(row.reference), "plain"))
-        )  # fmt: skip
-    if row.cases:
-        lines.append(((f"{'Case':<34}{'expected':>9}{'came':>9}{'before':>9}", "dim"),))
-        lines += [
-            (
-                (fit(case.case_id, 34), "plain"),
-                (fit(points(case.expected), 9, right=True), "dim"),
-                (fit(points(case.observed), 9, right=True), score_tone(case.observed)),
-                (fit(points(case.reference), 9, right=True), "dim"),
-            )
-            for case in row.cases
+    def reading(self) -> str:
+        if not self.entries:
+            return ""
+        lines = [
+            "".join(text for text, _ in line).rstrip() for row in table(self.entries, "", 200) for line in row.lines
         ]
-    if row.note:
-        lines += [(), *plain(row.note.split("\n"))]
-    if row.runtime:
-        lines.append(((row.runtime, "dim"),))
-    return lines
-
-
-def headline(board: BoardView) -> Line:
-    """Return score, curve and held-out result on one line."""
-    if board.latest is None:
-        return ((" ", "plain"),)
-    first = board.curve[0][1]
-    line: Line = (
-        (" score ", "dim"),
-        (points(board.latest), score_tone(board.latest)),
-        ("  ", "plain"),
-        (sparkline([score for _, score in board.curve], 24), "accent"),
-    )
-    if len(board.curve) > 1:
-        line = (*line, (f"  {signed(round(board.latest - first, 2))} since the baseline {points(first)}", "dim"))
-    held = {stage: score for stage, _, score in board.heldout}
-    if held:
-        told = " to ".join(points(held[stage]) for stage in ("baseline", "final") if stage in held)
-        line = (*line, (f"   held out {told}", "dim"))
-    if board.is_example:
-        line = (*line, ("   example numbers, nothing was measured", "warn"))
-    return line
-
-
-def freeze_word(board: BoardView) -> str:
-    """Return whether the benchmark is frozen, and whether its bytes still are what was frozen."""
-    if board.freeze == "void":
-        return f"VOID: {len(board.changed)} frozen files changed"
-    return {"frozen": "frozen", "unfrozen": "not frozen"}.get(board.freeze, "")
-
-
-class Summary(Pane):
-    """The scores in small, beside the other panes where there is room: a bar each version."""
-
-    pane_id = "summary"
-    early = True
-
-    def parts(self) -> ComposeResult:
-        yield RowList(id="summary-list")
-
-    def title(self, context: str, right: Line = ()) -> None:
-        self.query_one("#summary-title", Bar).show(
-            (("   ", "plain"), ("Score", "title"), (f"  {context}", "plain")), right
-        )
-
-    def draw(self) -> None:
-        rows = self.query_one("#summary-list", RowList)
-        rows.can_focus = False
-        self.title(self.view.board.benchmark_id)
-        rows.show(self._rows)
-
-    def _rows(self, width: int) -> Sequence[Row]:
-        board = self.view.board
-        if not board.rows:
-            return [Row("empty", ((("No score yet.", "dim"),),), selectable=False)]
-        room = max(4, width - 16)
-        made: list[Row] = []
-        for row in board.rows[-60:]:
-            mark, tone = DECISIONS.get(row.what, ("?", "warn"))
-            length = bar(row.score, room) if row.score is not None else ""
-            made.append(
-                Row(
-                    row.key,
-                    (((f"{mark} ", tone), (fit(f"v{row.version}", 5), "plain"),
-                      (fit(points(row.score), 6, right=True), score_tone(row.score)), (" ", "plain"),
-                      (length, tone)),),
-                    selectable=False,
-                )
-            )  # fmt: skip
-        visible = max(1, self.query_one("#summary-list", RowList).size.height)
-        return made[-visible:]
+        row = self.selected
+        if row is not None:
+            lines += ["", f"v{row.version} {row.what}"]
+            lines += ["".join(text for text, _ in line).rstrip() for line in row_lines(row)]
+        return "\n".join(lines) + "\n"

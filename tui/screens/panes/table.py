@@ -19,7 +19,7 @@ NUMBERED: Mapping[str, str] = {
 """Reached by their digits, in this order; the trainer's and the strategies' follow."""
 
 BESIDE: Mapping[str, str] = {
-    "summary": "tui.screens.panes.scores.Summary",
+    "summary": "tui.screens.panes.scores_summary.Summary",
     "tail": "tui.screens.panes.tail.Tail",
 }
 """Beside the others where there is room; never in focus."""
