@@ -1,4 +1,4 @@
-"""What a Session asks its operator, as approvals, and what a decision means to the Session.
+"""What a Session asks its operator, as approvals, and what a decision means to the Session (EVOLUTION 4.3 no. 7).
 
 The id of an approval follows from the Session and the call, so whoever asks again after a crash finds the same one.
 """

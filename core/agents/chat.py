@@ -1,4 +1,4 @@
-"""A chat with an agent: a Session led by a person, in a process of its own, confined like a Target's.
+"""A chat with an agent: a Session led by a person, in a process of its own, confined like a Target's (DECISIONS 4).
 
 This side starts the process, writes down what it asks (the same approvals that a console decides), passes the
 operator's mail on, and tells what happens as events. Whoever shows the chat only sees events and calls a few methods.
@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from core.agents.isolation import processes
 from core.foundation import strict_json
@@ -19,13 +19,28 @@ from core.foundation.errors import ConflictError, ExuviaError, NotFoundError, Us
 from core.foundation.visible import decode
 from core.models.interface import ModelRef, ToolCall
 from core.state import approvals, mailbox
-from core.state.approvals import Approval, Decision, Waiting
+from core.state.approvals import Approval
 from core.state.mailbox import Box, Word
 from core.state.paths import AgentPaths, ProjectPaths
 from core.traces.listing import SessionHead, session_head
 
 from .approval import ApprovalMode
 from .asking import question_of, reply_of, ruling_of, tool_call_of
+from .chat_events import (
+    Asked,
+    Called,
+    ChatEvent,
+    Decided,
+    Ended,
+    Notice,
+    Piece,
+    Returned,
+    Said,
+    Told,
+    TurnEnded,
+    Unanswered,
+    WordWaits,
+)
 from .chat_process import LONGEST_LINE, ChatOrders
 from .orders import Orders
 from .run_agent import bring_home, orders_of, start_process
@@ -36,94 +51,6 @@ ROLE = "chat"
 _POLL_S = 0.25
 _LEAVING_S = 5.0
 _STDERR_KEPT = 4000
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Text of the reply as it streams."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A whole text of the agent; its pieces came before where the model streams."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """The agent calls a tool; `arguments` is JSON text as it wrote it."""
-
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """A call ended; `stop_reason` is completed where it went well. `output` is its head."""
-
-    output: str
-    stop_reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """The model gave no reply; `again` tells that it is asked once more."""
-
-    reason: str
-    again: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The agent waits for the operator; whoever decides the approval first is heard."""
-
-    waiting: Waiting
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What was asked is decided, here or elsewhere."""
-
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A word of the operator's was read by the agent."""
-
-    word: Word
-
-
-@dataclass(frozen=True, slots=True)
-class WordWaits:
-    """A word came while no turn runs: `hear` lets the agent work on it."""
-
-    word: Word
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something that concerns the operator, not the agent."""
-
-    text: str
-
-
-TurnStatus = Literal["completed", "aborted", "failed", "budget", "loop", "idle"]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
-    """A turn is over. `text` is the agent's last text."""
-
-    status: TurnStatus
-    reason: str
-    text: str
-
-
-ChatEvent = Piece | Said | Called | Returned | Unanswered | Asked | Decided | Told | WordWaits | Notice | TurnEnded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +125,8 @@ async def opened(spec: ChatSpec, tell: Callable[[ChatEvent], None]) -> AsyncIter
                 await asyncio.shield(asyncio.to_thread(processes.kill_tree, who, grace_s=0.5))
                 await process.wait()
             bring_home(orders)
+            if spec.trace_path.exists() and not spec.trace_path.stat().st_size:
+                spec.trace_path.unlink()  # not a word was said, so there is no Session
 
 
 class Chat:
@@ -216,6 +145,7 @@ class Chat:
         self._asks: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._asked: dict[tuple[str, str], str] = {}
         self._errors = ""
+        self._leaving = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self, orders: Orders) -> None:
@@ -252,6 +182,7 @@ class Chat:
 
     async def close(self) -> None:
         """Leave: the process ends, and a turn that still runs can be taken up when the chat is resumed."""
+        self._leaving = True
         self._order("end")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _LEAVING_S)
@@ -284,11 +215,8 @@ class Chat:
     async def _listen(self) -> None:
         while (told := await self._line()) is not None:
             self._hear(told)
-        if self.busy:
-            self.busy = False
-            self._tell(TurnEnded("failed", f"its process ended: {await self._last_words()}", ""))
-        else:
-            self._tell(Notice(f"The agent's process ended: {await self._last_words()}"))
+        if not self._leaving:
+            self._tell(Ended(await self._last_words()))
 
     def _hear(self, told: Mapping[str, Any]) -> None:
         match told["say"]:

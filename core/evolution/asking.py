@@ -1,4 +1,4 @@
-"""How a role's Session reaches the operator, and how the operator reaches it.
+"""How a role's Session reaches the operator, and how the operator reaches it (DECISIONS 15).
 
 A question, and under always-ask every tool call, becomes an approval that a console or a command decides; a run that
 was killed while it waited finds it again, decided meanwhile or not. The journal tells when it was asked and answered,

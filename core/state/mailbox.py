@@ -1,4 +1,4 @@
-"""The operator's words to a Session that runs: one file each, read by the Session before its next request.
+"""The operator's words to a Session that runs (EVOLUTION 4.5 no. 19): a file each, read before its next request.
 
 `<project>/.exuvia/mail/<session-id>/` is a box. Whoever runs the Session opens it and holds its lock; the kernel lets
 go of that when the process ends in whatever way, so a box that nobody holds takes no word. A word appears whole, is

@@ -275,6 +275,39 @@ def test_a_live_chat_is_sent_to_while_it_idles(project: ProjectPaths, workspace:
     assert f"exuvia chat {AGENT} --resume {session_id}".encode() in late.stderr
 
 
+def test_a_chat_whose_process_dies_says_so_and_can_be_taken_up(project: ProjectPaths, workspace: Path) -> None:
+    with _chat(project, "--workspace", workspace) as terminal:
+        terminal.wait_for("/help tells")
+        session_id = _live(project)
+        _say(terminal, "hello")
+        terminal.wait_for("Your answer:")
+        for path in Path(f"/proc/{terminal.pid}/task").glob("*/children"):
+            for pid in path.read_text().split():
+                os.kill(int(pid), signal.SIGKILL)
+        assert terminal.wait_for_end() == 1
+        told = terminal.text.replace("\n", "")
+        assert "The agent's process has ended" in told
+        assert f"--resume {session_id}" in told
+    with _chat(project, "--resume", session_id) as again:
+        again.wait_for("The last turn was cut; it goes on.", "Your answer:")
+        again.press("\x04")
+        again.wait_for("I am the rehearsal model")
+        _end(again)
+
+
+def test_a_chat_without_a_word_leaves_nothing_to_go_on_with(project: ProjectPaths, workspace: Path) -> None:
+    with _chat(project, "--workspace", workspace) as terminal:
+        terminal.wait_for("/help tells")
+        session_id = _live(project)
+        terminal.press("\x04")
+        assert terminal.wait_for_end() == 0
+        assert "--resume" not in terminal.text
+    assert list(project.agent(AGENT).traces.rglob("*.jsonl")) == []
+    again = spawn("chat", AGENT, "--resume", session_id, "--home", project.root.parent)
+    assert again.returncode == 2
+    assert b"has no session" in again.stderr
+
+
 def test_only_a_chat_is_resumed_as_one(project: ProjectPaths, workspace: Path) -> None:
     home = project.root.parent
     ran = spawn("run", AGENT, "-m", TASK, "--workspace", workspace, "--json", "--home", home)

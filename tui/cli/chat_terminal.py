@@ -18,8 +18,9 @@ from typing import Any
 
 import click
 
-from core.agents import chat as talk
-from core.agents.chat import Asked, Chat, ChatSpec, Decided, TurnEnded, WordWaits
+from core.agents import chat_events as talk
+from core.agents.chat import Chat, ChatSpec
+from core.agents.chat_events import Asked, Decided, TurnEnded, WordWaits
 from core.agents.tools.ask import NAME as ASK
 from core.foundation import strict_json
 from core.foundation.errors import ConflictError, ExitCode, ExuviaError
@@ -107,8 +108,14 @@ class ChatTerminal:
                 break
         if self._interactive:
             note("")
-            note(f"Go on later: exuvia chat {self._spec.agent_id} --resume {self._spec.session_id}")
+            note(self._way_on())
         return int(ExitCode.DONE if self.last.status in {"completed", "idle", "aborted"} else ExitCode.FAILED)
+
+    def _way_on(self) -> str:
+        """Say how to talk on; of a chat in which nothing was said nothing is kept."""
+        trace = self._spec.trace_path
+        kept = trace.exists() and trace.stat().st_size
+        return f"Go on later: exuvia chat {self._spec.agent_id}{f' --resume {self._spec.session_id}' if kept else ''}"
 
     def _command(self, text: str) -> bool:
         """Do what a line that begins with a slash asks; tell whether it was one."""
@@ -259,6 +266,9 @@ class ChatTerminal:
                 self._waiting_words = True
             case talk.Notice(text):
                 self._about(f"  {text}")
+            case talk.Ended(reason):
+                self._end_line()
+                raise ExuviaError(f"The agent's process has ended: {reason}", hint=self._way_on())
             case TurnEnded():
                 self._ended(event)
                 return True

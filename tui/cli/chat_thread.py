@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.agents import chat as talk
-from core.agents.chat import Chat, ChatEvent, ChatSpec, Decided, WordWaits
+from core.agents.chat import Chat, ChatSpec
+from core.agents.chat_events import ChatEvent, Decided, Ended, WordWaits
 
 
 @dataclass(frozen=True)
@@ -75,5 +76,5 @@ class Background:
 
     def _tell(self, event: ChatEvent) -> None:
         self.events.put(event)
-        if isinstance(event, WordWaits | Decided):
+        if isinstance(event, WordWaits | Decided | Ended):
             self._wake()
