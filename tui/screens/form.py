@@ -235,7 +235,7 @@ class FormLines(LineList, inherit_bindings=False):
         self.refresh()
 
 
-class Said(LineList, can_focus=False, inherit_bindings=False):
+class Told(LineList, can_focus=False, inherit_bindings=False):
     """A few lines that say something; nobody stands in them."""
 
     BINDINGS: ClassVar[list[BindingType]] = []

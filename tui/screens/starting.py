@@ -12,7 +12,7 @@ from tui import commands
 from tui.actions import bindings
 from tui.messages import Outcome
 from tui.screens.base import ConsoleScreen
-from tui.screens.form import START, FormLines, Said
+from tui.screens.form import START, FormLines, Told
 from tui.screens.panes.sessions import RunStarted, SessionsPane
 from tui.stores import forms, start_form
 from tui.stores.start_form import Facts
@@ -61,8 +61,8 @@ class StartScreen(ConsoleScreen):
         yield Bar(id="form-title", reverse=True)
         yield FormLines("Start", id="form-lines")
         yield Rule(id="form-rule")
-        yield Said(id="form-says")
-        yield Said(id="form-estimate")
+        yield Told(id="form-says")
+        yield Told(id="form-estimate")
         yield Prompt(id="form-prompt")
         yield Bar(id="form-footer")
 
@@ -100,7 +100,7 @@ class StartScreen(ConsoleScreen):
         one = lines.field
         said = one.says if one else "Enter starts it, after a y. It runs on its own: you may close the console."
         self.query_one("#form-rule", Rule).show(((one.label if one else "Start", "strong"),))
-        self.query_one("#form-says", Said).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
+        self.query_one("#form-says", Told).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
         expected = start_form.expected_of(self.values, self._facts)
         told: Line = (
             ("Estimate: ", "strong"),
@@ -108,7 +108,7 @@ class StartScreen(ConsoleScreen):
         )
         if fault := lines.faults.get(""):
             told = ((fault, "bad"),)
-        self.query_one("#form-estimate", Said).show([((" ", "plain"), *line) for line in wrap(told, width)][:2])
+        self.query_one("#form-estimate", Told).show([((" ", "plain"), *line) for line in wrap(told, width)][:2])
 
     def on_resize(self) -> None:
         if self.stands:

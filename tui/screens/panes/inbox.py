@@ -63,6 +63,7 @@ class InboxPane(Pane):
         super().__init__()
         self._open: str | None = None
         self._was_open = False
+        self._shown = ""
 
     def parts(self) -> ComposeResult:
         yield RowList(height=2, id="inbox-items")
@@ -111,13 +112,18 @@ class InboxPane(Pane):
         if page is None:
             self.query_one("#inbox-items", RowList).show(self._items)
         elif freeze is not None:
-            self.query_one("#inbox-list", RowList).show(lambda width: freeze_rows(freeze, came_of(page), width))
+            rows = self.query_one("#inbox-list", RowList)
+            rows.show(lambda width: freeze_rows(freeze, came_of(page), width))
+            if page.id != self._shown and freeze.cases:
+                rows.scroll_to(y=0, animate=False, immediate=True)
+                rows.go_to(f"case:{freeze.cases[0].case_id}")
             self._texts()
         else:
             self.query_one("#inbox-page", WrappedText).show(page_lines(page), page.id)
             options = self.query_one("#inbox-options", RowList)
             options.show(lambda width: option_rows(page, width))
             self._share(len(question.options) if question and options.display else 0)
+        self._shown = page.id if page is not None else ""
         self._keep_focus()
 
     def _share(self, options: int) -> None:

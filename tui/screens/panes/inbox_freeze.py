@@ -90,4 +90,4 @@ def _finding(finding: Finding) -> Line:
 
 
 def _text(key: str, line: Line) -> Row:
-    return Row(key, (line,), selectable=False)
+    return Row(key, (line,))  # all can be gone to, so that all can be scrolled to

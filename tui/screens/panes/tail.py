@@ -14,7 +14,7 @@ from tui.screens.panes.session_rows import beat, counted
 from tui.stores.session_lines import RunLine, SessionsView
 from tui.widgets.bars import Bar
 from tui.widgets.line_list import Row, RowList
-from tui.widgets.spans import Line, Span, fit, joined
+from tui.widgets.spans import Line, Span, fit, joined, two_sided
 
 BESIDE = 100
 """Cells from which two live panes stand side by side."""
@@ -77,7 +77,10 @@ class Lane(Vertical):
             said = "What a run's Session does appears here. S starts a run."
             return [Row("none", (((said, "dim"),),), selectable=False)]
         room = max(1, self.query_one(RowList).size.height)
-        return [Row(f"{number}", (line,), selectable=False) for number, line in enumerate(lines_of(run)[-room:])]
+        return [
+            Row(f"{number}", (two_sided(line, (), width + 1),), selectable=False)
+            for number, line in enumerate(lines_of(run)[-room:])
+        ]
 
     def on_resize(self) -> None:
         if own_screen(self).stands:
