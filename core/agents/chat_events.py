@@ -1,4 +1,4 @@
-"""What happens in a chat, as whoever shows it hears of it. Its texts come from a model or a person: print them safely."""
+"""What happens in a chat, as whoever shows it hears of it. Texts in it come from a model: never print them raw."""
 
 from __future__ import annotations
 

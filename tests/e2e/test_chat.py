@@ -295,6 +295,24 @@ def test_a_chat_whose_process_dies_says_so_and_can_be_taken_up(project: ProjectP
         _end(again)
 
 
+def test_nothing_an_agent_says_or_names_reaches_the_terminal_raw(project: ProjectPaths, workspace: Path) -> None:
+    """FAULTS: escape injection; by a question's option and by what is asked to run."""
+    (workspace / "a\x1b[2J\x1b]52;c;eA==\x07b.csv").write_text("name\nBob\n")
+    with _chat(project, "--workspace", workspace, "--approval", "always-ask") as terminal:
+        terminal.wait_for("/help tells")
+        _say(terminal, "Tidy it up.")
+        terminal.wait_for("Allow? y, n")
+        _say(terminal, "y")
+        terminal.wait_for("a\N{SYMBOL FOR ESCAPE}[2J", "Your answer:")
+        _say(terminal, "1")
+        _told(terminal, "Allow? y, n", times=2)
+        terminal.press("\x03")
+        terminal.wait_for("aborted by user")
+        _end(terminal)
+    assert b"\x1b[2J" not in terminal.raw
+    assert b"\x1b]52" not in terminal.raw
+
+
 def test_a_chat_without_a_word_leaves_nothing_to_go_on_with(project: ProjectPaths, workspace: Path) -> None:
     with _chat(project, "--workspace", workspace) as terminal:
         terminal.wait_for("/help tells")
