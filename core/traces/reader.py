@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 BATCH = 4 << 20
 PREVIEW_OVER = 256 << 10  # bytes of a line; above, a window shows a preview
 LONGEST = 64 << 20  # bytes of a line; above, it is a gap
-_HEAD, _TAIL, _MARK = 16 << 10, 1 << 10, 64
+PREVIEWED = 16 << 10  # bytes of a longer line that a preview begins with
+_TAIL, _MARK = 1 << 10, 64
 
 Change = Literal["same", "grown", "replaced", "gone"]
 
@@ -124,7 +125,7 @@ class TraceFile:
         start, end = self.span(number)
         if end - start <= PREVIEW_OVER:
             return self.whole(number)
-        head, tail = self._read(start, start + _HEAD), self._read(end - _TAIL, end)
+        head, tail = self._read(start, start + PREVIEWED), self._read(end - _TAIL, end)
         return preview_line(head, tail, line=number, start=start, end=end)
 
     def whole(self, number: int) -> Entry:

@@ -10,7 +10,7 @@ from core.foundation.clock import parse_ms
 from core.traces.parsing import Entry, Gap, TraceRecord
 from core.traces.survey import is_failure
 from tui.stores.trace_whole import dump as _dump
-from tui.stores.trace_whole import lean, lean_text
+from tui.stores.trace_whole import lean, lean_text, unread_of
 
 _SUMMARY = 400
 
@@ -46,7 +46,7 @@ def describe(entry: Entry, number: int) -> TraceLine:
         what = f"bytes {entry.start} to {entry.end}: {entry.reason.replace('_', ' ')} {entry.detail}".rstrip()
         return TraceLine(number, "        ", "gap", what, "bad")
     kind, text, tone, leads = _told(entry)
-    return TraceLine(number, clock(entry.timestamp), kind, _one_line(lean_text(text)), tone, leads)
+    return TraceLine(number, clock(entry.timestamp), kind, _one_line(lean_text(text, unread_of(entry))), tone, leads)
 
 
 def _told(record: TraceRecord) -> tuple[str, str, str, str]:
@@ -87,7 +87,12 @@ def _told(record: TraceRecord) -> tuple[str, str, str, str]:
             tools = payload.get("tools")
             return "tools", f"{len(tools) if isinstance(tools, list) else 0} offered", "dim", ""
         case kind:
-            return kind or record.type, _dump(lean(payload)), "bad" if is_failure(record) else "dim", ""
+            return (
+                kind or record.type,
+                _dump(lean(payload, unread_of(record))),
+                "bad" if is_failure(record) else "dim",
+                "",
+            )
 
 
 def _session_in(output: str) -> str:

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from core.traces.parsing import Entry, Gap
+from core.traces.parsing import Entry, Gap, TraceRecord
+from core.traces.reader import PREVIEWED
 
 DETAIL_CHARACTERS = 64 << 10
 RAW_BYTES = 16 << 10
@@ -24,19 +25,32 @@ def size_of(count: float) -> str:
     return f"{count / 1_000:.0f} KB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def lean_text(text: str) -> str:
-    """Return `text` with each base64 document in it named by its type and size: `<image/png 2.9 MB>`."""
+def lean_text(text: str, unread: int = 0) -> str:
+    """Return `text` with each base64 document in it named by its type and size: `<image/png 2.9 MB>`.
+
+    `unread` are the bytes of its line that were not read: a document that ends where the text was cut has them too.
+    """
     if ";base64," not in text:
         return text
-    return _DATA_URL.sub(lambda match: f"<{match[1]} {size_of(len(match[2]) * 3 / 4)}>", text)
+
+    def named(match: re.Match[str]) -> str:
+        size = len(match[2]) + (unread if match.end() == len(text) else 0)
+        return f"<{match[1]} {size_of(size * 3 / 4)}>"
+
+    return _DATA_URL.sub(named, text)
 
 
-def lean(value: object) -> object:
+def unread_of(entry: Entry) -> int:
+    """Return how many bytes of an entry's line were not read, as it was too long for a list."""
+    return max(0, entry.end - entry.start - PREVIEWED) if isinstance(entry, TraceRecord) and entry.cut else 0
+
+
+def lean(value: object, unread: int = 0) -> object:
     """Return a payload with every base64 document in it named by its type and size, at any depth."""
     if isinstance(value, str):
-        return lean_text(value)
+        return lean_text(value, unread)
     if isinstance(value, list):
-        return [_lean_below(item) for item in value]
+        return [_lean_below(item, unread) for item in value]
     if isinstance(value, dict):
         kind = next(
             (value[name] for name in ("mime_type", "mimeType", "media_type") if isinstance(value.get(name), str)), ""
@@ -44,16 +58,16 @@ def lean(value: object) -> object:
         found: dict[str, object] = {}
         for key, item in value.items():
             if kind and key == "data" and isinstance(item, str) and _BASE64.fullmatch(item):
-                found[key] = f"<{kind} {size_of(len(item) * 3 / 4)}>"
+                found[key] = f"<{kind} {size_of((len(item) + unread) * 3 / 4)}>"
             else:
-                found[key] = _lean_below(item)
+                found[key] = _lean_below(item, unread)
         return found
     return value
 
 
-def _lean_below(value: object) -> object:
+def _lean_below(value: object, unread: int) -> object:
     try:
-        return lean(value)
+        return lean(value, unread)
     except RecursionError:
         return "(nested too deep to be shown)"
 
@@ -70,18 +84,22 @@ def text_of(entry: Entry) -> str:
     """Return what an entry says, JSON laid out; of a gap, why it is one."""
     if isinstance(entry, Gap):
         return gap_words(entry)
-    record = entry
+    record, unread = entry, unread_of(entry)
     match record.kind:
         case "text" | "thinking":
-            return lean_text(record.text("text") or record.text("thinking"))
+            return lean_text(record.text("text") or record.text("thinking"), unread)
         case "tool_call":
             return f"{record.text('name')}\n{_pretty(record.text('arguments'))}"
         case "tool_call_output":
             images = record.payload.get("images")
-            more = "\n".join(["", *(lean_text(str(image)) for image in images)]) if isinstance(images, list) else ""
-            return _pretty(lean_text(record.text("output"))) + more
+            more = (
+                "\n".join(["", *(lean_text(str(image), unread) for image in images)])
+                if isinstance(images, list)
+                else ""
+            )
+            return _pretty(lean_text(record.text("output"), unread)) + more
         case _:
-            return laid_out(lean(record.payload))
+            return laid_out(lean(record.payload, unread))
 
 
 def gap_words(gap: Gap) -> str:

@@ -164,7 +164,8 @@ class Lanes(LineList):
         self._look(middle - half, middle + half)
 
     def _look(self, begin: float, end: float) -> None:
-        assert self.view is not None
+        if self.view is None:
+            return
         length = min(end - begin, max(1.0, float(self.view.end - self.view.begin)))
         begin = max(float(self.view.begin), min(begin, self.view.end - length))
         self._from, self._to = begin, begin + length

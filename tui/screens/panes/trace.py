@@ -60,10 +60,16 @@ class TracePane(TraceGoing):
         self.sessions.collapse(False) if self.sight == "tree" else self.lanes.step(1)
 
     def do_trace_closer(self) -> None:
-        self.lanes.zoom(0.5)
+        self._zoom(0.5)
 
     def do_trace_wider(self) -> None:
-        self.lanes.zoom(2.0)
+        self._zoom(2.0)
+
+    def _zoom(self, factor: float) -> None:
+        if self.sight == "lanes":
+            self.lanes.zoom(factor)
+        else:
+            self.post_message(Said("There is no scale here.", hint="w shows the Session over time"))
 
     def do_trace_all(self) -> None:
         if self.sight == "records":

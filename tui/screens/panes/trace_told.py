@@ -23,12 +23,12 @@ def record_head(trace: OpenTrace, number: int, *, raw: bool) -> Line:
     """Return the words above a record: what it is, what it took and cost, where Enter leads."""
     line = trace.line(number)
     spans: list[Span] = [(f"{number} {line.kind}", KIND_TONES.get(line.kind, "strong"))]
-    spans.append((f"  {facts_words(trace.facts(number))}", "dim"))
     if raw:
         spans.append(("  raw", "mark"))
     leads = trace.leads_to(number)
     if leads and leads != trace.head.session_id:
-        spans.append(("  Enter opens the Session that it started", "accent"))
+        spans.append(("  Enter opens the Session it started", "accent"))
+    spans.append((f"  {facts_words(trace.facts(number))}", "dim"))
     return tuple(spans)
 
 
