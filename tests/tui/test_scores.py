@@ -17,6 +17,7 @@ from core.evolution.specs import OptimizeSpec, RunPaths
 from core.state import rollback
 from core.state.paths import ProjectPaths
 from core.state.scoreboard import RunScore, append_evaluation, evaluation_of
+from tests.cli.program import environment, spawn
 from tests.tui.driving import console, until
 from tests.tui.home import AGENT, BENCHMARK, CASES, RUNTIME, start_run
 from tests.tui.test_matrix import ATTACK
@@ -338,3 +339,13 @@ async def test_an_empty_board_says_what_to_do(tmp_path: Path) -> None:
         for key in ("enter", "p", "m", "d", "t", "c", "y", "Y", "escape"):
             await pilot.press(key)
         await until(app, pilot, lambda text: "No score yet" in text)
+
+
+def test_the_command_line_draws_the_same_plot(project: ProjectPaths) -> None:
+    arguments = ("scoreboard", AGENT, BENCHMARK, "--plot", "--home", str(project.root.parent))
+    shown = spawn(*arguments).stdout.decode()
+    assert "● measured and kept   x not kept" in shown
+    assert "v1" in shown
+    plain = spawn(*arguments, env=environment(LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii")).stdout
+    assert b"o measured and kept   x not kept" in plain
+    assert plain.isascii()

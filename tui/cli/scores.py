@@ -13,9 +13,10 @@ from tui.cli.common import Place, json_option, place_options, print_json, print_
 @click.argument("agent_id", metavar="AGENT")
 @click.argument("benchmark_id", metavar="BENCH")
 @click.option("--candidates", is_flag=True, help="Also the Candidates, accepted or not, from the ledger.")
+@click.option("--plot", is_flag=True, help="Draw the scores over the versions, with what was not kept.")
 @json_option
 @place_options
-def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool, place: Place) -> None:
+def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, as_json: bool, place: Place) -> None:
     """Show the evaluations of AGENT on BENCH in the order of the file, and what could not be read of them."""
     from core.state import ledger
     from core.state.benchmark import read_benchmark
@@ -42,6 +43,8 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
         print_json(document)
         return
     say(f"{benchmark.title} ({benchmark_id}), {len(benchmark.cases)} Cases, {len(benchmark.held_out)} held out")
+    if plot:
+        _draw(place, agent_id, benchmark_id)
     if not reading.evaluations:
         say(f"No evaluation yet. Measure the present version: exuvia evaluate {agent_id} {benchmark_id}")
     else:
@@ -90,3 +93,28 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, as_json: bool
     if candidates:
         for gap in ledger.gaps(place.project):
             say(f"Note: a Candidate in the ledger cannot be read (byte {gap.start}): {gap.reason}")
+
+
+def _draw(place: Place, agent_id: str, benchmark_id: str) -> None:
+    """Draw what the console's Scores pane draws, as wide as the terminal, in ASCII where that is all it shows."""
+    import shutil
+    import sys
+
+    from tui.ascii import to_ascii
+    from tui.settings import load, wants_ascii
+    from tui.stores import board
+    from tui.stores.board_rows import series
+    from tui.stores.runs import Runs, Subject
+    from tui.widgets.plot import plot
+
+    subject = Subject(agent_id, benchmark_id)
+    runs = Runs(place.project)
+    runs.read()
+    view = board.load(place.project, runs.of(subject), board.read(place.project, subject), subject)
+    held = [(version, score) for _, version, score in view.heldout if score is not None]
+    width = min(120, shutil.get_terminal_size().columns - 1)
+    labels = [f"v{row.version}" for row in view.rows]
+    plain = wants_ascii(load().settings) or "utf" not in (sys.stdout.encoding or "").lower()
+    for line in plot(series(view.rows, held)[0], labels, width, 18, target=view.target):
+        text = "".join(part for part, _ in line).rstrip()
+        say(to_ascii(text) if plain else text)

@@ -123,6 +123,10 @@ def _fitted(text: str, column: Column) -> str:
 
 def _row(row: BoardRow, chosen: Sequence[Column], marked: str, width: int) -> Row:
     mark, tone = ("m", "mark") if row.key == marked else _mark(row)
+    if row.what == "dropped":  # it has no numbers; the reason gets their room
+        head = f"{mark} {fit(f'v{row.version}' if row.version else '?', 8)}{fit('dropped', 12)}"
+        whole: Line = ((head, "bad"), (short(row.note, max(8, width - 22)), "plain"))
+        return Row(row.key, (whole,), find=f"dropped {row.note}")
     line: list[Span] = [(f"{mark} ", tone)]
     used = 2
     for column in chosen:
@@ -130,7 +134,7 @@ def _row(row: BoardRow, chosen: Sequence[Column], marked: str, width: int) -> Ro
         line.append((_fitted(text, column), colour))
         used += column.width
     rest = row.hypothesis or row.note.partition("\n")[0]
-    line.append((short(rest, max(4, width - used)), "bad" if row.what == "dropped" else "plain"))
+    line.append((short(rest, max(4, width - used)), "plain"))
     find = f"v{row.version} {row.what} {row.proposer} {row.provider} {row.model_id} {rest}"
     return Row(row.key, (tuple(line),), find=find)
 
