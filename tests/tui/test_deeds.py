@@ -168,3 +168,23 @@ async def test_a_version_that_is_not_kept_is_no_goal(project: ProjectPaths) -> N
         await pilot.press("R")
         await until(app, pilot, lambda text: "The state of v3 is not kept" in text)
     assert read_agent(project.agent(AGENT)).version == 2
+
+
+async def test_what_cannot_go_on_is_not_asked_about(project: ProjectPaths, engine: GiveEngine) -> None:
+    run, _ = ask_for_freeze(project)
+    engine(run)
+    async with console(project) as (app, pilot):
+        await pilot.press("1", "home", "C")
+        await until(app, pilot, lambda text: f"{BUILD} is waiting." in text)
+        await pilot.press("down", "C")
+        await until(app, pilot, lambda text: "is finished." in text and "S starts another" in text)
+
+
+async def test_a_dead_run_is_gone_on_with_only_after_a_y(project: ProjectPaths) -> None:
+    run, _ = ask_for_freeze(project)
+    async with console(project) as (app, pilot):
+        await pilot.press("1", "home", "C")
+        await until(app, pilot, lambda text: "Go on with the Builder, dead at pilot 1/4?" in text)
+        await pilot.press("n")
+        await until(app, pilot, lambda text: "Nothing was changed." in text)
+    assert not (run.root / "engine.pid").exists()

@@ -296,6 +296,20 @@ async def test_without_a_live_session_there_is_nobody_to_tell(project: ProjectPa
         await until(app, pilot, lambda text: "No live Session listens." in text)
 
 
+async def test_a_chat_of_any_agent_is_listed_and_can_be_told(project: ProjectPaths) -> None:
+    create_agent(project, "chatty", name="Chatty", description="Talks.", agents_md="# Talk\n")
+    chat = "session-2026-01-03-10-00-00-dddddddd"
+    with mailbox.opened(project, chat, agent_id="chatty", role="chat"):
+        async with console(project, (120, 40)) as (app, pilot):
+            await pilot.press("1", "z")
+            await until(app, pilot, lambda text: bool(line_with(text, "chat", "live")))
+            await pilot.press("down", "i")
+            await until(app, pilot, lambda text: "Tell the chat" in text)
+            await pilot.press(*"hello", "enter")
+            await until(app, pilot, lambda text: f"Told {chat}" in text)
+    assert [word.text for word in mailbox.unread(project, chat)] == ["hello"]
+
+
 def test_a_word_that_was_read_shows_as_told() -> None:
     line = TraceLine(3, "10:00:00", "user", "[user_steering] try the notes [/user_steering]", "accent")
     assert (tail_line(line, {}).kind, tail_line(line, {}).text) == ("told", "try the notes")

@@ -135,9 +135,10 @@ class SessionsStore:
                 told.update(of_run(view, own))
         chats = {one.session_id: one for one in heard.values() if one.role == "chat"}
         for one in chats.values():
-            if one.session_id not in places:
-                shards = all_shards(self.project.agent(one.agent_id)).get(one.session_id, ())
-                places.update({one.session_id: (self.project.agent(one.agent_id), shards)} if shards else {})
+            if one.session_id not in places and one.agent_id in self.project.agent_ids():
+                agent = self.project.agent(one.agent_id)
+                shards = all_shards(agent).get(one.session_id, ())
+                places.update({one.session_id: (agent, shards)} if shards else {})
         known = {s for s in places if s in told or s in chats or (places[s][0].id == agent_id and s not in own)}
         wanted = sorted(known | told.keys() | chats.keys(), key=moment_of, reverse=True)
         lines = [

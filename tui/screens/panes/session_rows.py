@@ -98,7 +98,7 @@ def _doing(run: RunLine) -> Line:
     if run.reason:
         return ((run.reason, "dim" if run.observed and run.state == "finished" else "warn"),)
     where: Span = (f"{run.agent_id} / {run.benchmark_id}", "dim")
-    return (where, (f"  {run.came}", "plain")) if run.came else (where,)
+    return ((f"{run.came}  ", "plain"), where) if run.came else (where,)
 
 
 def run_row(run: RunLine, width: int) -> Row:

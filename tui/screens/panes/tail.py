@@ -78,7 +78,7 @@ class Lane(Vertical):
             return [Row("none", (((said, "dim"),),), selectable=False)]
         room = max(1, self.query_one(RowList).size.height)
         return [
-            Row(f"{number}", (two_sided(line, (), width + 1),), selectable=False)
+            Row(f"{number}", (two_sided(line, (), width),), selectable=False)
             for number, line in enumerate(lines_of(run)[-room:])
         ]
 
