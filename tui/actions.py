@@ -81,7 +81,7 @@ ACTIONS: tuple[Action, ...] = (
         "cell.compare", ("d",), "d", "matrix", "In a cell: set it beside the same Case and Run of the Reference.", ""
     ),
     Action("trace.tree", ("t",), "t", "trace", "All Sessions as a tree, or the open one's records again.", "tree"),
-    Action("problem.next", ("f",), "f", "trace", "To the next record, or Session, that failed.", "next error"),
+    Action("problem.next", ("f",), "f", "trace", "To the next record, or Session, that failed.", "error"),
     Action("problem.previous", ("F",), "F", "trace", "To the failed one before."),
     Action(
         "trace.lanes",
@@ -102,8 +102,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("trace.right", ("right", "l"), "Right l", "trace", "Along a lane; in the tree, show it again."),
     Action("trace.closer", ("plus",), "+", "trace", "Show half as much time, around the cursor."),
     Action("trace.wider", ("minus",), "-", "trace", "Show twice as much time."),
-    Action("trace.export", ("E",), "E", "trace", "Write the Session's files into a directory.", ""),
-    Action("trace.back", ("b",), "b", "trace", "Back to where you were before.", "back"),
+    Action("trace.export", ("E",), "E", "trace", "Write the Session's files into a directory."),
+    Action("trace.back", ("b",), "b", "trace", "Back to where you were before."),
     Action(
         "approve", ("a",), "a", "inbox", "Approve the freeze, or allow the call (asks y).", "approve", dangerous=True
     ),

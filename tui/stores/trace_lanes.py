@@ -129,7 +129,7 @@ def tree_lanes(project: ProjectPaths, rows: tuple[SessionRow, ...], prices: Pric
     for row in rows:
         report(done, total)
         done += row.size
-        name = f"{'  ' * (row.depth - rows[0].depth)}{row.role} {row.brief}"
+        name = f"{' ' * (row.depth - rows[0].depth)}{row.role} {row.brief}"
         try:
             with SessionTrace(project.agent(row.agent_id), row.session_id) as trace:
                 first = max(0, len(trace) - MOST_RECORDS)

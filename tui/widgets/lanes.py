@@ -73,7 +73,7 @@ class Lanes(LineList):
     # Drawing
 
     def _name_width(self, width: int) -> int:
-        return max(12, min(34, width // 3)) if self.view is not None and self.view.of_tree else 12
+        return max(12, min(44, width * 2 // 5)) if self.view is not None and self.view.of_tree else 12
 
     def _track(self, width: int) -> int:
         return max(4, width - self._name_width(width) - _TOTAL - 1)

@@ -185,6 +185,7 @@ class TracePane(TraceGoing):
         event.stop()
         if not own_screen(self).stands:
             return
+        self.lanes.styles.height = None if event.view.of_tree else len(event.view.rows) + 2
         self.lanes.show(event.view)
         self.query_one(RequestRows).show(event.view.requests)
         self.set_class(event.view.of_tree, "-of-tree")

@@ -28,7 +28,7 @@ class TraceShown(TraceParts):
             view = self.lanes.view
             row = self.listing.of(view.session_id)
             about = row.about if row is not None else view.session_id
-            what = "all that it started" if view.of_tree else "over time"
+            what = "and all it started" if view.of_tree else "over time"
             self.title(f"{about}  {what}", ((f"{view.told} ", "dim"),))
         elif trace is not None:
             self.title(self._about(), self._state_of(trace))
@@ -37,7 +37,7 @@ class TraceShown(TraceParts):
         shown, total = self.sessions.sessions, len(self.listing.rows)
         right: Line = ((f"{total} Sessions ", "dim"),)
         if self._query:
-            right = ((f"{shown} of {total} with {self._query!r} ", "found"),)
+            right = ((f"{shown} of {total} with {self._query!r}", "found"), (" ", "plain"))
         if self._share < 1.0:
             right = ((f"counting {self._share:.0%} ".replace("%", " %"), "accent"), *right)
         context = "" if not total else "Sessions" if self.sessions.group == "tree" else f"by {self.sessions.group}"
@@ -56,7 +56,7 @@ class TraceShown(TraceParts):
         head, lines = trace.head, self.lines
         right: list[tuple[str, str]] = []
         if lines.finding is not None:
-            right.append((f"{lines.finding.words(lines.number)} ", "found"))
+            right += [(f" {lines.finding.words(lines.number)} ", "found"), (" ", "plain")]
         if lines.held:
             right.append((f"held +{lines.new} new ", "mark"))
         if head.is_gone:

@@ -263,9 +263,8 @@ def told(row: SessionRow, below: tuple[SessionRow, ...]) -> list[Line]:
     if len(below) > 1:
         cost = cost_of(below)
         tokens = count(sum(one.tokens or 0 for one in below))
-        words = (
-            f"{len(below) - 1} Sessions below; together {tokens} tokens  {usd(cost.known_usd, cost.unknown_requests)}"
-        )
+        number = f"{len(below) - 1} Session{'s' if len(below) > 2 else ''} below"
+        words = f"{number}: {tokens} tokens  {usd(cost.known_usd, cost.unknown_requests)}"
         lines.append((("with all ", "dim"), (words, "plain")))
     if row.workspace:
         lines.append((("worked in ", "dim"), (row.workspace, "dim")))
