@@ -237,7 +237,8 @@ def _with_texts(page: CellPage, project: ProjectPaths, subject: Subject, missing
 
 def _with_files(page: CellPage, project: ProjectPaths, subject: Subject, cell: Cell, missing: list[str]) -> CellPage:
     if not cell.session_id:
-        missing.append("No Target has worked on it yet.")
+        waits = cell.state in ("queued", "planned", "running")
+        missing.append("No Target has worked on it yet." if waits else "No Target's Session is known for it.")
         return page
     agent = agent_of(project, cell.session_id)
     if agent is None:

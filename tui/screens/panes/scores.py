@@ -44,8 +44,7 @@ class ScoresPane(Pane):
     pane_id = "scores"
     BINDINGS = bindings("scores")
     DEFAULT_CSS = """
-    ScoresPane #scores-plot { height: 3fr; min-height: 8; }
-    ScoresPane #scores-series { height: 2fr; min-height: 3; }
+    ScoresPane #scores-plot { height: 1fr; }
     ScoresPane #scores-cases { height: 1fr; }
     """
 
@@ -126,7 +125,10 @@ class ScoresPane(Pane):
         self._detail()
 
     def _arrange(self) -> None:
+        short = self.size.height < 18
+        self.query_one("#scores-series").styles.height = max(2, min(len(self._curves), self.size.height // 3))
         shown = {
+            "scores-head": not (self.is_plotting and short),
             "scores-list": not self.is_plotting and not self.opened,
             "scores-cases": bool(self.opened) and not self.is_plotting,
             "scores-plot": self.is_plotting,
@@ -175,12 +177,13 @@ class ScoresPane(Pane):
     def _series_rows(self, width: int) -> Sequence[Row]:
         places = len(self.view.board.rows)
         room = max(8, min(places, width - 58))
+        name = max(14, min(34, width - room - 27))
         found: list[Row] = []
         for curve in self._curves:
             line = curve.kept
             first, last = (line[0][1], line[-1][1]) if line else (None, None)
             told: Line = (
-                (fit(curve.name or "All Cases", 34), "plain" if curve.name else "strong"),
+                (fit(curve.name or "All Cases", name), "plain" if curve.name else "strong"),
                 (fit(sparkline(curve, places, room), room + 1), "accent"),
                 (fit(points(first), 7, right=True), "dim"),
                 (" to ", "dim"),
