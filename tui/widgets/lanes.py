@@ -156,6 +156,17 @@ class Lanes(LineList):
             self._look(mark.start - half, mark.start + half)
         self._tell()
 
+    def step_to_failure(self, step: int) -> bool:
+        """Go along the lane to the next mark that failed; tell whether there is one."""
+        lane = self.lane
+        at = self.mark + step
+        while lane is not None and 0 <= at < len(lane.marks):
+            if lane.marks[at].tone == "bad":
+                self.step(at - self.mark)
+                return True
+            at += step
+        return False
+
     def zoom(self, factor: float) -> None:
         """Draw a part of the time `factor` as long, around the mark at the cursor."""
         mark = self.selected

@@ -54,10 +54,16 @@ class TracePane(TraceGoing):
             self._want(row.parent, above.about if above is not None else "")
 
     def do_trace_left(self) -> None:
-        self.sessions.collapse(True) if self.sight == "tree" else self.lanes.step(-1)
+        self._sideways(-1)
 
     def do_trace_right(self) -> None:
-        self.sessions.collapse(False) if self.sight == "tree" else self.lanes.step(1)
+        self._sideways(1)
+
+    def _sideways(self, step: int) -> None:
+        if self.sight == "tree":
+            self.sessions.collapse(step < 0)
+        elif self.sight == "lanes":
+            self.lanes.step(step)
 
     def do_trace_closer(self) -> None:
         self._zoom(0.5)
@@ -95,7 +101,12 @@ class TracePane(TraceGoing):
             if not self.sessions.next_failed(step):
                 self.post_message(Said(f"No Session {where} this one failed or was cut."))
             return
-        if trace is None:
+        if self.sight == "lanes":
+            if not self.lanes.step_to_failure(step):
+                self.post_message(Said(f"Nothing {where} this failed on this lane."))
+            return
+        if trace is None or self.sight != "records":
+            self.post_message(Said("Failures are found among records and Sessions.", hint="t goes there"))
             return
         found = trace.next_problem(lines.number, step)
         if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Literal
 
 from textual.app import ComposeResult
@@ -32,6 +33,8 @@ from tui.work import Work
 View = Literal["tree", "records", "lanes", "found"]
 Place = tuple[View, str, str, int]
 """Where somebody was: the list, and of records the Session, what it was about, and the entry under the cursor."""
+_REST_S, _LONGEST_REST_S = 0.5, 5.0
+"""Seconds between two readings of the Sessions."""
 _BESIDE_FROM = 130
 """Cells from which the text stands beside the list."""
 
@@ -71,7 +74,8 @@ class TraceParts(Pane):
         self.everywhere: FoundEverywhere | None = None
         self.raw = False
         self._store: SessionsOfProject | None = None
-        self._reading = self._read_again = False
+        self._reading = self._read_again = self._resting = False
+        self._began = self._rested_at = 0.0
         self._share = 1.0
         self._query = ""
         self._before: list[tuple[View, str, str, int]] = []
@@ -146,12 +150,23 @@ class TraceParts(Pane):
         self._detail()
 
     def _read_sessions(self) -> None:
-        """Read the Sessions in a thread; once more where something changed meanwhile."""
+        """Read the Sessions in a thread; once more where something changed meanwhile, but not without a pause."""
         if self._reading:
             self._read_again = True
             return
-        self._reading, self._read_again = True, False
+        wait = self._rested_at - monotonic()
+        if wait > 0:
+            if not self._resting:
+                self._resting = True
+                self.set_timer(wait, self._rested)
+            return
+        self._reading, self._read_again, self._began = True, False, monotonic()
         self.post_message(ReadWanted(self._listed, self, "listing Sessions"))
+
+    def _rested(self) -> None:
+        self._resting = False
+        if self.display:
+            self._read_sessions()
 
     def _listed(self, project: ProjectPaths) -> Message:
         """Read all Sessions, telling of each step; in a thread."""
@@ -174,6 +189,8 @@ class TraceParts(Pane):
         event.stop()
         if event.is_last:
             self._reading = False
+            # A large Project takes long to be listed; watching it must not take a processor.
+            self._rested_at = monotonic() + min(_LONGEST_REST_S, max(_REST_S, 8 * (monotonic() - self._began)))
         if not own_screen(self).stands:
             return
         self._share = event.share
