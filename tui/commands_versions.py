@@ -36,7 +36,7 @@ def export(project: ProjectPaths, agent_id: str, version: int | None, target: st
     from core.state import transfer
 
     written = transfer.export(project.agent(agent_id), version, as_path(target), report=work.report)
-    return Outcome(f"Wrote {written}", "Without the vault; I in Versions takes such a file in.")
+    return Outcome(f"Wrote {written.name}.", "Without the vault; I in Versions takes such a file in.")
 
 
 def look(project: ProjectPaths, agent_id: str, source: str, work: Work) -> Side:
@@ -84,10 +84,10 @@ def write_patch(files: Collection[FileDiff], target: str, work: Work) -> Outcome
     shown = "\n".join(visible(line.removesuffix("\r")) + "\r" * line.endswith("\r") for line in text.split("\n"))
     atomic.write_new(path, shown.encode("utf-8", "replace"))
     if any(file.hidden for file in files):
-        return Outcome(f"Wrote {path}", "Secrets in it are hidden, so those lines can't be applied.")
+        return Outcome(f"Wrote {path.name}.", "Secrets in it are hidden, so those lines can't be applied.")
     if shown != text:
-        return Outcome(f"Wrote {path}", "Control characters are shown in it, so those lines can't be applied.")
-    return Outcome(f"Wrote {path}", "Apply it with: patch -p1")
+        return Outcome(f"Wrote {path.name}.", "Control characters are shown in it, so those lines can't be applied.")
+    return Outcome(f"Wrote {path.name}.", "Apply it with: patch -p1")
 
 
 def as_path(text: str) -> Path:

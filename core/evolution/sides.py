@@ -101,7 +101,7 @@ def files_of(project: ProjectPaths, side: Side) -> Files:
     if side.kind == "benchmark":
         present = _directory(benchmark.root, f"there is no benchmark {side.benchmark_id}")
         return Files(frozen_files(benchmark), present.read)
-    run = run_paths(project, side.run_id)
+    run = run_paths(project, side.run_id) if side.run_id else _newest(project, side)
     if side.kind == "lowest":
         return _directory(run.lowest, f"run {run.id} keeps no lowest pilot any more")
     return _as_frozen(run, agent, side.benchmark_id)
@@ -205,6 +205,17 @@ def _frozen(run: RunPaths) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("files"), dict) else None
+
+
+def _newest(project: ProjectPaths, side: Side) -> RunPaths:
+    """Return the newest run that froze the side's benchmark, or keeps a lowest pilot of it."""
+    for run in _runs(project, side.agent_id):
+        frozen = _frozen(run)
+        if side.kind == "frozen" and frozen is not None and frozen.get("benchmark_id") == side.benchmark_id:
+            return run
+        if side.kind == "lowest" and run.lowest.is_dir() and read_spec(run).benchmark_id == side.benchmark_id:
+            return run
+    raise NotFoundError(f"{side.words}: no run keeps it", hint="Choose another side.")
 
 
 def _as_frozen(run: RunPaths, agent: AgentPaths, benchmark_id: str) -> Files:

@@ -36,13 +36,15 @@ _PEM_BEGIN, _PEM_END = (
     re.compile(r"-----END [A-Z ]*PRIVATE KEY-----"),
 )
 _CONFIG_ENDS = (".yaml", ".yml", ".toml", ".json", ".jsonl", ".ini", ".cfg", ".conf", ".env", ".properties")
+_BLOCK = re.compile(r"mcpServers|\b(?:env|environment|headers)[\"']?\s*[:=]")
+_VALUES = frozenset({"env", "environment", "headers"})
 _PUBLIC = frozenset({"name", "transport", "command", "args", "url"})
 
 
 def hidden(name: str, lines: Sequence[str]) -> list[str]:
     """Return the lines of the file `name` as they may be shown: as many, each with its own end."""
     config = name.lower().endswith(_CONFIG_ENDS) or name.rpartition("/")[2].lower().startswith(".env")
-    shown = _connections(lines) if config and any("mcpServers" in line for line in lines) else list(lines)
+    shown = _connections(lines) if config and any(_BLOCK.search(line) for line in lines) else list(lines)
     in_key = False
     for number, line in enumerate(shown):
         if in_key or _PEM_BEGIN.search(line):
@@ -93,21 +95,26 @@ def _cut(text: str, like: Sequence[str]) -> Iterator[str]:
 
 
 def _secret_spans(root: yaml.Node) -> Iterator[tuple[int, int]]:
-    """Yield the places (characters) of what is secret in every `mcpServers` of a document."""
-    todo, seen = [root], set()
+    """Yield the places (characters) of what is secret in a document: every connection, every `env` and `headers`."""
+    todo: list[tuple[yaml.Node, bool]] = [(root, False)]
+    seen: set[int] = set()
     while todo:
-        node = todo.pop()
+        node, described = todo.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            todo += node.value
+            todo += [(child, described) for child in node.value]
         elif isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                if getattr(key, "value", "") == "mcpServers":
+                name = getattr(key, "value", "")
+                if name == "mcpServers":
                     yield from _of_servers(value)
+                elif name in _VALUES and not described:
+                    yield from _scalars(value)
                 else:
-                    todo.append(value)
+                    # What stands below `properties` describes a parameter of that name and is no value of it.
+                    todo.append((value, name == "properties"))
 
 
 def _of_servers(servers: yaml.Node) -> Iterator[tuple[int, int]]:
@@ -159,7 +166,7 @@ def _scalars(node: yaml.Node) -> Iterator[tuple[int, int]]:
 
 
 def _torn(lines: Sequence[str]) -> list[str]:
-    """Hide every value below `mcpServers` in a text that can't be parsed."""
+    """Hide every value below `mcpServers`, `env` and `headers` in a text that can't be parsed."""
     shown: list[str] = []
     depth: int | None = None
     for line in lines:
@@ -171,13 +178,12 @@ def _torn(lines: Sequence[str]) -> list[str]:
             match = re.match(r"(\s*(?:-\s+)?[\"']?[\w.-]+[\"']?\s*:)\s*\S", body)
             public = re.match(r"\s*(?:-\s+)?[\"']?(?:name|transport|command)[\"']?\s*:", body)
             line = line if public or not body.strip() else f"{match[1]} {HIDDEN}{end}" if match else _whole(line)
-        elif "mcpServers" in line:
+        elif block := _BLOCK.search(line):
             depth = indent
-            head, _, rest = line.partition("mcpServers")
-            body, end = _split(rest)
-            line = (
-                f"{head}mcpServers{body}{end}" if len(body.strip(" :\"'")) == 0 else f"{head}mcpServers: {HIDDEN}{end}"
-            )
+            body, end = _split(line)
+            head, rest = body[: block.end()], body[block.end() :]
+            if rest.strip(" :=\"'"):
+                line = f"{head}{'' if head.endswith((':', '=')) else ':'} {HIDDEN}{end}"
         shown.append(line)
     return shown
 

@@ -125,6 +125,9 @@ def test_a_frozen_file_has_its_text_where_some_place_still_holds_it(project: Pro
     frozen = Side("frozen", AGENT, run_id=run.id, benchmark_id=BENCHMARK)
     now = Side("benchmark", AGENT, benchmark_id=BENCHMARK)
     assert sides.compare(project, frozen, now) == ()
+    assert sides.compare(project, Side("frozen", AGENT, benchmark_id=BENCHMARK), now) == ()
+    with pytest.raises(NotFoundError):
+        sides.compare(project, Side("lowest", AGENT, benchmark_id=BENCHMARK), now)
     rubric = benchmark.case(CASES[0]).rubric_readme
     before = rubric.read_bytes()
     rubric.write_bytes(before + b"- 5 pts: more\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.state.secrets import hidden
 from core.state.statediff import diff, patch
@@ -106,6 +108,46 @@ def test_keys_are_hidden_by_name_and_by_shape(name: str, text: str) -> None:
 )
 def test_what_is_no_secret_stays_to_be_read(name: str, text: str) -> None:
     assert shown(name, text) == text
+
+
+def test_env_and_headers_are_hidden_wherever_they_stand_and_parameters_of_that_name_are_not() -> None:
+    config = f"""\
+tools:
+  builtin:
+    - name: fetch
+      parameters:
+        type: object
+        properties:
+          headers:
+            type: object
+            description: Sent with the request.
+  hooks:
+    environment: {{ANY: {SECRET}}}
+    before:
+      - env:
+          PLAIN: &one "{SECRET}"
+        again: *one
+"""
+    text = shown("system_config.yaml", config)
+    assert SECRET not in text
+    assert "description: Sent with the request." in text
+    assert "ANY: (hidden)" in text
+    assert SECRET not in shown("x.toml", f'[a]\nenv = {{ A = "{SECRET}" }}\n')
+
+
+PIECES = st.sampled_from(
+    ["mcpServers:", "env:", "headers: {", "}", "- name: a", "  ", "\n", "\n", "\r\n", "\t", "'", '"', "k: v",
+     "api_key: x1", "&a", "*a", "|", "[", "]", "-----BEGIN PRIVATE KEY-----", "\ufeff",
+     "\u2028", "\x00", "\ud800", ": ", "#"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["system_config.yaml", "a.json", "AGENTS.md"]))
+def test_any_text_keeps_its_lines_and_their_ends(text: str, name: str) -> None:
+    lines = text.split("\n")
+    whole = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    done = hidden(name, whole)
+    assert [line[len(line.rstrip("\r\n")) :] for line in done] == [line[len(line.rstrip("\r\n")) :] for line in whole]
 
 
 def test_a_changed_secret_is_seen_to_have_changed_and_not_shown(tmp_path: Path) -> None:

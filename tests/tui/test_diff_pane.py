@@ -8,6 +8,7 @@ import pytest
 
 from core.evolution.candidate import stage
 from core.evolution.specs import run_paths
+from core.state import snapshots
 from core.state.agents import edit_config
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, screen_text, until
@@ -100,8 +101,6 @@ async def test_hunks_and_files_by_key(project: ProjectPaths) -> None:
     agent = project.agent(AGENT)
     lines = [f"line {number}" for number in range(2000)]
     agent.agents_md.write_text("\n".join(lines) + "\n")
-    from core.state import snapshots
-
     edit_config(agent, {"version": 4})
     snapshots.create(agent)
     for number in (10, 1000, 1990):
@@ -291,6 +290,53 @@ async def test_a_difference_is_exported_to_a_new_file_only(
         await pilot.press("E", "enter")
         await until(app, pilot, lambda text: "already exists" in text)
         assert written.read_text() == "mine"
+
+
+async def test_an_exported_difference_holds_no_control_character(
+    project: ProjectPaths, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project.agent(AGENT).agents_md.write_bytes(f"# Rules {ATTACK}\nends so\r\n".encode())
+    async with console(project) as (app, pilot):
+        await pilot.press("7")
+        await until(app, pilot, lambda text: "Rules ␛]0;owned" in text)
+        await pilot.press("E", "enter")
+        await until(app, pilot, lambda text: "Control characters are shown in it" in text)
+    written = (tmp_path / "helper-v2-now.patch").read_bytes()
+    assert "+# Rules ␛]0;owned".encode() in written
+    assert b"+ends so\r\n" in written
+    for raw in (b"\x1b", b"\x07", "\x9b".encode(), "\u202e".encode()):
+        assert raw not in written
+
+
+@pytest.mark.parametrize("keys", [(), ("s",), ("w",), ("s", "w")], ids=["unified", "beside", "wrapped", "both"])
+async def test_every_line_of_every_hunk_is_drawn(project: ProjectPaths, keys: tuple[str, ...]) -> None:
+    agent = project.agent(AGENT)
+    old = [f"line {number} of it" for number in range(300)]
+    agent.agents_md.write_text("\n".join(old) + "\n")
+    edit_config(agent, {"version": 4})
+    snapshots.create(agent)
+    new = [f"{line} and more" if number % 50 == 7 else line for number, line in enumerate(old) if number % 60 != 5]
+    agent.agents_md.write_text("\n".join([*new, "an end " * 40 + "theend"]))
+    async with console(project, (120, 40)) as (app, pilot):
+        await pilot.press("7", *keys)
+        await until(app, pilot, lambda text: "hunk 1 of" in text)
+        text = app.frame.query_one("#diff-text", DiffText)
+        drawn: list[str] = []
+        for top in range(0, len(text._index) + text.size.height, text.size.height):
+            text.scroll_to(y=top, animate=False, immediate=True)
+            await pilot.pause()
+            drawn += [text.render_line(y).text for y in range(text.size.height)]
+        pane = app.frame.query_one(DiffPane)
+        assert pane.file is not None
+        whole = "\n".join(drawn)
+        for hunk in pane.file.hunks:
+            assert hunk.head in whole
+            for line in hunk.lines:
+                if line.sign != " " and len(line.text) < 40:
+                    assert f"{line.sign} {line.text}" in whole
+        assert ("theend" in whole) == ("w" in keys)
+        assert "(no newline at the end)" in whole or "w" not in keys
 
 
 async def test_secrets_are_hidden_in_the_pane_and_in_what_leaves_it(project: ProjectPaths) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.evolution.specs import RunPaths
-from core.state import audit, ledger, snapshots, transfer
+from core.state import audit, ledger, readonly, snapshots, transfer
 from core.state.agents import edit_config, read_agent
 from core.state.fingerprint import state_hash, whole_hash
 from core.state.paths import AgentPaths, ProjectPaths
@@ -289,6 +289,20 @@ async def test_read_only_compares_and_exports_and_changes_nothing(
         assert "keep" not in footer
         assert "import" not in footer
     assert {path: path.read_bytes() for path in project.root.rglob("*") if path.is_file()} == before
+
+
+async def test_a_sealed_home_still_exports_what_is_kept_and_refuses_to_keep(
+    project: ProjectPaths, agent: AgentPaths, tmp_path: Path
+) -> None:
+    agent.agents_md.write_text("# Mine\n")
+    with readonly.sealed(project.root):
+        async with console(project, read_only=True) as (app, pilot):
+            await pilot.press("5", "E", "enter")
+            await until(app, pilot, lambda text: "is opened read-only" in text)
+            await pilot.press("end", "E", "enter")
+            await until(app, pilot, lambda text: "Wrote" in text)
+    assert (tmp_path / "helper-v1.tar.gz").exists()
+    assert not (tmp_path / "helper-v2.tar.gz").exists()
 
 
 async def test_a_config_that_cannot_be_read_leaves_the_way_back_in_sight(
