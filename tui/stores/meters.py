@@ -8,11 +8,11 @@ from time import monotonic
 
 from core.foundation.clock import parse_ms
 from core.foundation.errors import ExuviaError
-from core.state.paths import AgentPaths, ProjectPaths
+from core.state.paths import ProjectPaths
 from core.traces.cost import Prices, usage_cost
 from core.traces.digest import Digest, DigestWalk
 from core.traces.parsing import TraceRecord
-from core.traces.session_trace import SessionTrace
+from core.traces.reader import TraceFile
 from core.traces.shards import Shard
 
 _LARGEST = 8 << 20
@@ -55,11 +55,11 @@ class Meters:
         """Return what is known of a Session; None where nothing was read yet."""
         return self._meters.get(session_id)
 
-    def walk(self, sessions: Iterable[tuple[AgentPaths, tuple[Shard, ...]]], seconds: float) -> bool:
+    def walk(self, sessions: Iterable[tuple[Shard, ...]], seconds: float) -> bool:
         """Read on in Sessions that are new or grew, first ones first; tell whether all are read to their ends."""
         self._price()
         deadline = monotonic() + seconds
-        for agent, shards in sessions:
+        for shards in sessions:
             size = sum(shard.size for shard in shards)
             session_id = shards[0].session_id
             known = self._walks.setdefault(session_id, _Walk(DigestWalk()))
@@ -70,7 +70,7 @@ class Meters:
             if size < known.size:
                 known = self._walks[session_id] = _Walk(DigestWalk())
             try:
-                ended = self._read(agent, session_id, known, deadline)
+                ended = self._read(shards, known, deadline)
             except (ExuviaError, OSError):
                 ended = True  # gone or unreadable: the list says so in its own way
             if not ended:
@@ -78,18 +78,21 @@ class Meters:
             known.size = size
         return True
 
-    def _read(self, agent: AgentPaths, session_id: str, known: _Walk, deadline: float) -> bool:
-        with SessionTrace(agent, session_id) as trace:
-            total = len(trace)
-            while known.done < total:
-                entry = trace.whole(known.done)
-                known.done += 1
-                if isinstance(entry, TraceRecord):
-                    known.walk.step(entry)
-                if known.done % _BREATH == 0 and monotonic() > deadline:
-                    break
-        self._meters[session_id] = self._metered(known.walk.so_far())
-        return known.done >= total
+    def _read(self, shards: tuple[Shard, ...], known: _Walk, deadline: float) -> bool:
+        """Read on from where the walk stands; tell whether it came to the end."""
+        before, ended = 0, True
+        for shard in shards:
+            with TraceFile(shard.path) as file:
+                file.index()
+                while ended and known.done < before + len(file):
+                    entry = file.whole(known.done - before)
+                    known.done += 1
+                    if isinstance(entry, TraceRecord):
+                        known.walk.step(entry)
+                    ended = known.done % _BREATH != 0 or monotonic() < deadline
+                before += len(file)
+        self._meters[shards[0].session_id] = self._metered(known.walk.so_far())
+        return ended or known.done == before
 
     def _metered(self, digest: Digest) -> Meter:
         cost = usage_cost(digest.usage, self._prices)

@@ -13,7 +13,7 @@ from core.foundation.errors import ExuviaError
 from core.state.paths import OPERATOR_AGENT, AgentPaths, ProjectPaths
 from core.traces.listing import SessionHead, read_head
 from core.traces.shards import Shard, all_shards
-from tui.stores.meters import Meters
+from tui.stores.meters import Meter, Meters
 from tui.stores.runs import LIVE, Runs, Subject
 from tui.stores.session_lines import (
     RunLine,
@@ -35,7 +35,7 @@ __all__ = ["RunLine", "SessionLine", "SessionsStore", "SessionsView"]
 
 _TAIL_LINES = 60
 _LIVE_BYTES = 4096
-_MOST_SESSIONS = 300
+_MOST_SESSIONS = 1000
 _WALK_S = 0.12
 
 
@@ -47,6 +47,8 @@ class SessionsStore:
         self.unread = True
         self._traces: dict[str, OpenTrace] = {}
         self._heads: dict[str, SessionHead] = {}
+        self._told: dict[str, tuple[RunView, dict[str, SessionLine]]] = {}
+        self._made: dict[str, tuple[SessionLine | None, Meter | None, SessionLine]] = {}
         self._meters = Meters(project)
         self._is_first = True
 
@@ -63,9 +65,7 @@ class SessionsStore:
             self._traces.pop(session_id).close()
         agent_id = subject.agent_id if subject else ""
         listed, more = self._listed(agent_id, runs, heard)
-        return SessionsView(
-            self._turns(lines), agent_id, tuple(self._used(line) for line in listed), more, runs.damaged
-        )
+        return SessionsView(self._turns(lines), agent_id, tuple(listed), more, runs.damaged)
 
     # Runs
 
@@ -132,7 +132,7 @@ class SessionsStore:
             places.update({session_id: (agent, shards) for session_id, shards in all_shards(agent).items()})
         for view in runs.views:
             if view.agent_id == agent_id:
-                told.update(of_run(view, own))
+                told.update(self._told_of(view, own))
         chats = {one.session_id: one for one in heard.values() if one.role == "chat"}
         for one in chats.values():
             if one.session_id not in places and one.agent_id in self.project.agent_ids():
@@ -141,15 +141,20 @@ class SessionsStore:
                 places.update({one.session_id: (agent, shards)} if shards else {})
         known = {s for s in places if s in told or s in chats or (places[s][0].id == agent_id and s not in own)}
         wanted = sorted(known | told.keys() | chats.keys(), key=moment_of, reverse=True)
-        lines = [
-            self._session(session_id, told.get(session_id), places.get(session_id), chats.get(session_id))
-            for session_id in wanted[:_MOST_SESSIONS]
-        ]
-        metered = [places[s] for s in (*own, *(line.session_id for line in lines)) if s in places and places[s][1]]
+        shown = wanted[:_MOST_SESSIONS]
+        metered = [places[s][1] for s in (*sorted(own), *shown) if s in places and places[s][1]]
         # The first view is what is painted first, so nothing is counted for it.
         self.unread = not self._meters.walk(metered, _WALK_S if not self._is_first else -1.0)
         self._is_first = False
+        lines = [self._session(s, told.get(s), places.get(s), chats.get(s)) for s in shown]
         return lines, max(0, len(wanted) - _MOST_SESSIONS)
+
+    def _told_of(self, view: RunView, own: set[str]) -> dict[str, SessionLine]:
+        """Return what a run's journal tells of Sessions, made anew only where it told more."""
+        known = self._told.get(view.run_id)
+        if known is None or known[0] is not view:
+            known = self._told[view.run_id] = (view, of_run(view, own))
+        return known[1]
 
     def _session(
         self,
@@ -158,6 +163,10 @@ class SessionsStore:
         place: tuple[AgentPaths, tuple[Shard, ...]] | None,
         chat: Address | None,
     ) -> SessionLine:
+        used = self._meters.of(session_id)
+        made = self._made.get(session_id)
+        if made is not None and made[0] is told and made[1] is used and not made[2].live and chat is None:
+            return made[2]
         agent_id = place[0].id if place else chat.agent_id if chat else ""
         line = told
         if line is None:
@@ -167,7 +176,9 @@ class SessionsStore:
             line = SessionLine(session_id, title, "", "", None, role, head.first_ts if head else "")
         live = line.live or chat is not None
         beat = _written(place[1]) if live and place else None
-        return replace(line, agent_id=agent_id, live=live, listens=chat is not None, beat_ms=beat)
+        line = replace(line, agent_id=agent_id, used=used, live=live, listens=chat is not None, beat_ms=beat)
+        self._made[session_id] = (told, used, line)
+        return line
 
     def _head(self, agent: AgentPaths, shards: tuple[Shard, ...]) -> SessionHead | None:
         known = self._heads.get(shards[0].session_id)
@@ -177,10 +188,6 @@ class SessionsStore:
         if head is not None:
             self._heads[head.session_id] = head
         return head
-
-    def _used(self, line: SessionLine) -> SessionLine:
-        used = self._meters.of(line.session_id)
-        return line if used is None else replace(line, used=used)
 
     def _turns(self, lines: tuple[RunLine, ...]) -> tuple[RunLine, ...]:
         found = ((line, self._meters.of(line.session_id)) for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from time import time
 
 from tui.palette import MARKS, STATES, score_tone
@@ -145,7 +146,16 @@ def run_row(run: RunLine, width: int) -> Row:
 
 
 def session_row(session: SessionLine, width: int) -> Row:
-    """Return a Session's row."""
+    """Return a Session's row; one that has ended never looks otherwise, so it is made once for a width."""
+    return _session_row(session, width) if session.live else _ended_row(session, width)
+
+
+@lru_cache(maxsize=2048)
+def _ended_row(session: SessionLine, width: int) -> Row:
+    return _session_row(session, width)
+
+
+def _session_row(session: SessionLine, width: int) -> Row:
     about = session.case_id or session.title or "(no prompt yet)"
     mark, tone = MARKS.get(session.state, ("", "plain"))
     state: Span = (session.state, tone)
