@@ -188,12 +188,14 @@ def find_in(raw: bytes, query: Query) -> tuple[str, str, str, str] | None:
         moment, texts = "", [raw.decode("utf-8", "replace")]
     else:
         moment, texts = entry.timestamp, list(texts_of(entry.payload))
-    for text in texts:
-        found = query.pattern.search(text)
-        if found is None and "\\" in text:
-            text = unescaped(text)
+    for said in texts:
+        # JSON inside a text, as arguments are, is looked in as it reads; then any text as it stands.
+        is_json = "\\" in said and said.lstrip()[:1] in ("{", "[", '"')
+        readings = (unescaped(said), said) if is_json else (said, unescaped(said)) if "\\" in said else (said,)
+        for text in readings:
             found = query.pattern.search(text)
-        if found is not None:
+            if found is None:
+                continue
             before = text[max(0, found.start() - _BEFORE) : found.start()]
             after = text[found.end() : found.end() + _AFTER]
             return moment, _line(before), _line(found[0]), _line(after)

@@ -37,7 +37,7 @@ def test_the_walk_finds_every_command() -> None:
         "demo", "open", "agent list", "agent show", "agent create", "build", "optimize", "try", "evaluate", "run",
         "runs list", "runs show", "runs stop", "runs resume", "approvals list", "approvals show", "approvals approve",
         "approvals reject", "rollback", "snapshot create", "snapshot list", "snapshot diff", "snapshot export",
-        "snapshot import", "trace list", "trace search", "trace show", "trace tree", "trace analyze", "trace export",
+        "snapshot import", "trace list", "trace search", "trace show", "trace tree", "trace analyze", "trace times", "trace export",
         "trace import", "scoreboard", "skill list", "skill show", "skill validate", "skill install", "skill remove",
         "doctor",
     } <= named  # fmt: skip

@@ -9,6 +9,7 @@ import click
 
 from core.foundation.errors import NotFoundError
 from tui.cli.common import Place, json_option, place_options, print_json, say
+from tui.cli.trace_views import FILTER_HELP, wanted
 
 if TYPE_CHECKING:
     from core.traces.search_all import Hit
@@ -50,10 +51,13 @@ def _hits(sessions: list[tuple[str, tuple[Shard, ...]]], text: str, progress: Pr
 @click.argument("text")
 @click.option("--session", "session_id", metavar="SESSION", help="Only in this session.")
 @click.option("--agent", "agent_id", metavar="AGENT", help="Only in this agent's sessions.")
+@click.option("--filter", "query", metavar="FILTER", help=FILTER_HELP)
 @click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Stop after so many.")
 @json_option
 @place_options
-def search(text: str, session_id: str | None, agent_id: str | None, limit: int, as_json: bool, place: Place) -> None:
+def search(
+    text: str, session_id: str | None, agent_id: str | None, query: str | None, limit: int, as_json: bool, place: Place
+) -> None:
     """Find TEXT in traces, newest session first; a capital in it makes upper and lower case count.
 
     What can be read is looked in, however it was escaped. Ctrl-C ends the search; what was found is there already.
@@ -61,6 +65,9 @@ def search(text: str, session_id: str | None, agent_id: str | None, limit: int, 
     from tui.cli.progress import working
 
     sessions = _sessions(place, session_id, agent_id)
+    if query is not None:
+        ids = {row.session_id for row in wanted(place, query)}
+        sessions = [one for one in sessions if one[0] in ids]
     facts: list[dict[str, Any]] = []
     more = False
     with working(f"searching {len(sessions)} session{'' if len(sessions) == 1 else 's'}") as progress:

@@ -14,6 +14,7 @@ from core.foundation.errors import NotFoundError
 from core.foundation.visible import visible_line
 from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
 from tui.cli.trace_search import search
+from tui.cli.trace_views import FILTER_HELP, facts_of, print_rows, rows_of_run, times, wanted
 
 if TYPE_CHECKING:
     from core.state.paths import AgentPaths
@@ -32,6 +33,7 @@ def trace() -> None:
 
 
 trace.add_command(search)
+trace.add_command(times)
 
 
 @contextmanager
@@ -71,13 +73,26 @@ def _agent_of(place: Place, session_id: str) -> tuple[AgentPaths, ProjectSession
     return agent, sessions
 
 
-@trace.command("list", epilog="Example:  exuvia trace list --agent data_helper --limit 20")
+@trace.command(
+    "list",
+    epilog="Examples:  exuvia trace list --agent data_helper   |   exuvia trace list --filter status:failed",
+)
 @click.option("--agent", "agent_id", metavar="AGENT", help="Only this agent's sessions.")
+@click.option("--filter", "query", metavar="FILTER", help=FILTER_HELP + " Shows Case, status, times and cost.")
 @click.option("--limit", type=click.IntRange(min=1), default=40, show_default=True, help="At most so many an agent.")
 @json_option
 @place_options
-def list_all(agent_id: str | None, limit: int, as_json: bool, place: Place) -> None:
-    """List sessions, newest first."""
+def list_all(agent_id: str | None, query: str | None, limit: int, as_json: bool, place: Place) -> None:
+    """List sessions, newest first; with --filter also what each was for, how it stands and what it cost."""
+    if query is not None:
+        rows = wanted(place, f"{query} agent:{place.agent(agent_id).id}" if agent_id else query)[:limit]
+        if as_json:
+            print_json({"sessions": [facts_of(row) for row in rows]})
+        elif rows:
+            print_rows(rows)
+        else:
+            say(f"No session is like {query!r}.")
+        return
     from core.traces.listing import list_sessions
 
     agents = [place.agent(agent_id)] if agent_id else [place.project.agent(name) for name in place.project.agent_ids()]
@@ -190,15 +205,23 @@ def _node_facts(node: SessionNode, prices: dict[tuple[str, str], Any]) -> dict[s
     }
 
 
-@trace.command("tree", epilog="Example:  exuvia trace tree SESSION")
-@click.argument("session_id", metavar="SESSION")
+@trace.command("tree", epilog="Examples:  exuvia trace tree SESSION   |   exuvia trace tree RUN")
+@click.argument("session_id", metavar="SESSION|RUN")
 @json_option
 @place_options
 def tree(session_id: str, as_json: bool, place: Place) -> None:
-    """Show SESSION and all it started (Evaluators, Targets) with tokens and cost, children included."""
+    """Show SESSION and all it started, or all sessions of RUN, with tokens and cost (of SESSION children included)."""
     from core.traces.cost import roll_up
+    from core.traces.project_sessions import ProjectSessions
     from core.traces.tree import build_tree
 
+    rows = rows_of_run(place, session_id) if not ProjectSessions(place.project).shards(session_id) else ()
+    if rows:
+        if as_json:
+            print_json({"run_id": session_id, "sessions": [facts_of(row) for row in rows]})
+        else:
+            print_rows(rows)
+        return
     _, sessions = _agent_of(place, session_id)
     root = build_tree(place.project, session_id, sessions)
     prices = _prices(place)
