@@ -120,9 +120,7 @@ class FormLines(LineList, inherit_bindings=False):
         ahead = self._ahead(one, value) if not after else ""
         hint = ahead or ("" if value else one.unset)
         left = max(0, room - width_of(before) - width_of(cursor) - width_of(rest))
-        return (
-            (before, "bar"), (cursor, "mark" if cursor.strip() else "plain"), (rest, "bar"), (short(hint, left), "dim")
-        )  # fmt: skip
+        return (before, "strong"), (cursor, "bar"), (rest, "strong"), (short(hint, left), "dim")
 
     def _ahead(self, one: Field, value: str) -> str:
         """Return what Right would add: the rest of the first choice that begins like this."""
