@@ -21,11 +21,11 @@ from tests.cli.program import environment, spawn
 from tests.tui.driving import console, until
 from tests.tui.home import AGENT, BENCHMARK, CASES, RUNTIME, start_run
 from tests.tui.test_matrix import ATTACK
-from tui.ascii import to_ascii
+from tui.characters import to_ascii
+from tui.plot import plot, sparkline
 from tui.screens.panes.scores_table import columns, table
 from tui.screens.panes.scores_words import noise_words, row_lines, verdict
 from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, Series, compare, series, timeline, told
-from tui.widgets.plot import plot, sparkline
 from tui.widgets.spans import width_of
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]

@@ -100,12 +100,12 @@ def _draw(place: Place, agent_id: str, benchmark_id: str) -> None:
     import shutil
     import sys
 
-    from tui.ascii import to_ascii
+    from tui.characters import to_ascii
+    from tui.plot import plot
     from tui.settings import load, wants_ascii
     from tui.stores import board
     from tui.stores.board_rows import series
     from tui.stores.runs import Runs, Subject
-    from tui.widgets.plot import plot
 
     subject = Subject(agent_id, benchmark_id)
     runs = Runs(place.project)

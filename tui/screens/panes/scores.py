@@ -10,6 +10,7 @@ from textual.widget import Widget
 from tui.actions import bindings
 from tui.messages import DiffWanted, Said
 from tui.palette import score_tone
+from tui.plot import plot, sparkline
 from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane, TraceWanted, local, points, signed
 from tui.screens.panes.scores_summary import Summary
@@ -27,7 +28,6 @@ from tui.stores.diff import Side
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.facts import Facts
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.plot import plot, sparkline
 from tui.widgets.spans import Line, fit, plain
 from tui.widgets.wrapped_text import WrappedText
 
