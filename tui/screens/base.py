@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual._callback import count_parameters
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -43,3 +45,17 @@ def own_screen(widget: Widget) -> ConsoleScreen:
     screen = widget.screen
     assert isinstance(screen, ConsoleScreen)
     return screen
+
+
+def hand_up(widget: Widget, message: Message) -> None:
+    """Hand a message to the widgets around `widget` at once, instead of posting it.
+
+    What they draw for it then comes in the same frame as what the widget itself has drawn, not in one of its own a
+    sixtieth of a second later: a key is answered in half the time. Handlers are found by name and are no coroutines.
+    """
+    for node in widget.ancestors:
+        handler = getattr(node, message.handler_name, None)
+        if handler is not None:
+            handler(message) if count_parameters(handler) else handler()
+        if message._stop_propagation:
+            return

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.actions import bindings
-from tui.screens.base import own_screen
+from tui.screens.base import hand_up, own_screen
 from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow
 from tui.widgets.grid_cells import GUTTER, TIGHT, Layout, cell_line, column_name, label, layout, sum_line
 from tui.widgets.spans import Line, fit, strip_of
@@ -207,7 +207,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         elif top == int(self.scroll_offset.y):
             self._paint_cursor(*old)
             self._paint_cursor(self.row, self.column)
-        self.post_message(self.Moved())
+        hand_up(self, self.Moved())
 
     def on_focus(self) -> None:
         self._paint_row(self.row)

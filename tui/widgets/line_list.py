@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.actions import bindings
-from tui.screens.base import own_screen
+from tui.screens.base import hand_up, own_screen
 from tui.widgets.spans import Line, strip_of
 
 GUTTER = 2
@@ -143,7 +143,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             self.paint_row(old)
             self.paint_row(index)
             if tell:
-                self.post_message(self.Highlighted(self, self.row_key(index)))
+                hand_up(self, self.Highlighted(self, self.row_key(index)))
 
     def _nearest(self, index: int, step: int) -> int:
         for direction in (step, -step):
