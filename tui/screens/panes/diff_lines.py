@@ -31,7 +31,10 @@ def side_words(side: Side, present: int | None) -> str:
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return what is compared with what."""
+    """Return what is compared with what; a Candidate's Reference by its version, where that is on record."""
+    if comparison.left.kind == "reference" and comparison.whys and comparison.whys[0].reference:
+        right = side_words(comparison.right, comparison.present)
+        return f"v{comparison.whys[0].reference} (its Reference) -> {right}"
     return f"{side_words(comparison.left, comparison.present)} -> {side_words(comparison.right, comparison.present)}"
 
 

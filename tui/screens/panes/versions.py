@@ -34,7 +34,7 @@ class VersionsPane(Pane):
     VersionsPane.-timeline #versions-list { display: none; }
     VersionsPane.-timeline #versions-timeline { display: block; }
     VersionsPane.-roomy #versions-list { display: block; }
-    VersionsPane.-roomy #versions-timeline { display: block; height: 10; }
+    VersionsPane.-roomy #versions-timeline { display: block; }
     VersionsPane.-roomy #versions-timeline-rule { display: block; }
     """
 
@@ -62,6 +62,7 @@ class VersionsPane(Pane):
         self.query_one("#versions-head", Bar).show(headline(view))
         rows = self.query_one("#versions-list", RowList)
         rows.show(lambda width: version_rows(self.view.versions, self.marked, width))
+        self._share()
         self.query_one("#versions-timeline-rule", Rule).show((("Timeline", "strong"), ("  newest first", "dim")))
         self.query_one("#versions-timeline", RowList).show(lambda width: timeline_rows(self.view.versions, width))
         if self._placed != (view.agent_id, view.present) and view.rows:
@@ -72,6 +73,16 @@ class VersionsPane(Pane):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height >= ROOMY, "-roomy")
+        self._share()
+
+    def _share(self) -> None:
+        """Give the versions the rows that they need, where the timeline stands below them."""
+        rows = self.query_one("#versions-list", RowList)
+        wanted = min(len(self.view.versions.rows) + 2, self.size.height // 2) if self.has_class("-roomy") else None
+        if wanted != (
+            None if rows.styles.height is None or rows.styles.height.is_fraction else rows.styles.height.value
+        ):
+            rows.styles.height = "1fr" if wanted is None else wanted
 
     @property
     def selected(self) -> VersionRow | None:
