@@ -122,7 +122,7 @@ class Survey:
             if end - begin > PREVIEW_OVER:
                 self._parse(first)
             else:
-                self._block(first, begin, self.file.piece(begin, BLOCK))
+                self._block(first, begin, self.file.piece(begin, min(BLOCK, self.file.size - begin)))
             yield len(self.codes)
 
     def _block(self, first: int, base: int, block: bytes) -> None:

@@ -390,7 +390,7 @@ async def test_lanes_show_a_session_over_time_then_all_it_started(
         await until(app, pilot, lambda text: "record 9 of" in text)
         await pilot.press("plus", "minus", "down")
         await pilot.press("w")
-        text = await until(app, pilot, lambda text: "2 Sessions" in text and "and all it started" in text)
+        text = await until(app, pilot, lambda text: "2 Sessions" in text and "with all it started" in text)
         assert "evaluator" in text
         assert "target" in text
         await pilot.press("down", "enter")

@@ -24,7 +24,7 @@ from tui.stores.trace_whole import DETAIL_CHARACTERS, RAW_BYTES, bytes_shown, te
 
 FIRST_BYTES = 2 << 20
 """What is read before a trace is shown; the rest follows in the background."""
-_BATCH = 1 << 20
+_BATCH = 512 << 10
 _KEPT = 2000
 _LONGEST_EXCHANGE = 400  # entries; a stranger request is told by its beginning
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 
 from tui.messages import DeedWanted, Outcome, Said
 from tui.screens.base import own_screen
@@ -18,6 +18,11 @@ from tui.widgets.lanes import Lanes
 from tui.widgets.line_list import LineList
 from tui.widgets.wrapped_text import WrappedText
 from tui.work import Work
+
+_FIRST_S = 0.1
+"""The first screen is drawn before the rest of a trace is read."""
+_REST_S = 0.001
+"""Between two pieces of a large trace, so that keys are answered while it is read."""
 
 
 class TraceGoing(TraceFinds):
@@ -36,10 +41,10 @@ class TraceGoing(TraceFinds):
         if old is not None:
             old.close()
         self._end_search()
-        if not trace.is_whole:
-            self._read_on(trace)
         self._arrive()
         self.look("records")
+        if not trace.is_whole:
+            self.set_timer(_FIRST_S, lambda: self._read_on(trace))
         self._look_for_it_here()
 
     def _read_on(self, trace: OpenTrace) -> None:
@@ -65,6 +70,7 @@ class TraceGoing(TraceFinds):
                 said = monotonic()
                 self.post_message(Grown())
             work.report(done, total)
+            sleep(_REST_S)
         self.post_message(Grown())
         return Outcome("" if trace.is_closed else f"{len(trace)} records.", changed=False)
 

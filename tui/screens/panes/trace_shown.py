@@ -28,8 +28,8 @@ class TraceShown(TraceParts):
             view = self.lanes.view
             row = self.listing.of(view.session_id)
             about = row.about if row is not None else view.session_id
-            what = "and all it started" if view.of_tree else "over time"
-            self.title(f"{about}  {what}", ((f"{view.told} ", "dim"),))
+            what = "with all it started" if view.of_tree else "over time"
+            self.title(f"{what}: {about}", ((f"{view.told} ", "dim"),))
         elif trace is not None:
             self.title(self._about(), self._state_of(trace))
 
