@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ from core.traces.shards import new_trace_path
 from core.traces.tokens import Tokens
 from core.traces.writer import TraceWriter
 from tests.tui.driving import console, screen_text, until
-from tests.tui.home import AGENT, BENCHMARK, CASES, cell, start_run
+from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE, cell, start_run
 from tui.screens.panes.session_rows import age_of, beat, coins, counted, run_row
 from tui.screens.panes.tail import lanes_of
 from tui.stores.console import ConsoleStore
@@ -263,6 +264,21 @@ async def test_a_finished_build_says_that_the_optimizer_is_the_operators_to_star
     async with console(project, (80, 24)) as (app, pilot):
         await pilot.press("1")
         await until(app, pilot, lambda text: "benchmark frozen, Baseline 42.33: S starts the Optimizer" in text)
+
+
+async def test_a_run_that_cannot_start_says_why_and_the_form_keeps_its_values(
+    project: ProjectPaths, pair: tuple[RunPaths, RunPaths], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("1", "S")
+        await until(app, pilot, lambda text: "Start: Builder" in text)
+        await pilot.press("up", "right", "pagedown", "enter")
+        await until(app, pilot, lambda text: "Start the Optimizer on helper / chores?" in text)
+        await pilot.press("y")
+        await until(app, pilot, lambda text: f"Run {pair[1].id} is working on agent helper" in text)
+        assert app.screen is app.frame
+    assert sorted(path.name for path in project.runs.iterdir()) == sorted((pair[0].id, pair[1].id, OPTIMIZE))
 
 
 # Words

@@ -207,6 +207,8 @@ def then_of(view: RunView, others: Sequence[RunView]) -> str:
     """Return the kind of run that is the operator's to start now: the Optimizer, once a Baseline stands."""
     if view.kind != "build" or view.state != "finished" or view.baseline is None or view.observed:
         return ""
+    if view.spec.get("then_optimize"):
+        return ""  # its own run goes on to that
     mine = (view.agent_id, view.benchmark_id)
     if any(other.kind == "optimize" and (other.agent_id, other.benchmark_id) == mine for other in others):
         return ""
