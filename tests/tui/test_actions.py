@@ -9,7 +9,7 @@ import pytest
 from textual.keys import Keys, _character_to_key
 
 from tui.actions import ACTIONS, FOOTER_WIDTH, PANES, SCOPES, by_id, footer, keys_page, of_scope
-from tui.screens.frame import Frame
+from tui.screens.global_actions import GlobalActions
 from tui.screens.lines import footer_line, tabs_line
 from tui.screens.panes.base import method_of
 from tui.screens.panes.table import BESIDE, NUMBERED, make
@@ -68,7 +68,7 @@ def test_every_action_is_done_somewhere() -> None:
     for action in ACTIONS:
         if action.id in done_by_lists or action.id in {f"pane.{pane}" for pane in panes}:
             continue
-        does = hasattr(Frame, "_" + method_of(action.id)) or hasattr(panes.get(action.scope), method_of(action.id))
+        does = hasattr(GlobalActions, method_of(action.id)) or hasattr(panes.get(action.scope), method_of(action.id))
         assert does, f"{action.id} does nothing"
 
 

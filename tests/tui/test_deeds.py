@@ -107,7 +107,7 @@ async def test_roll_back_and_undo_by_key(project: ProjectPaths) -> None:
 
 async def test_right_after_a_change_of_pane_a_rollback_is_asked_about(project: ProjectPaths) -> None:
     async with console(project) as (app, pilot):
-        app.frame._changed_pane = 1e18  # as if the pane had changed this very moment
+        app.frame.changed_pane = 1e18  # as if the pane had changed this very moment
         await pilot.press("R")
         await until(app, pilot, lambda text: "Roll helper back to v1?" in text)
         await pilot.press("n")

@@ -125,7 +125,7 @@ async def test_a_remapped_key_works_and_is_shown(project: ProjectPaths, tmp_path
         await pilot.press("question_mark")
         assert app.screen.id == "frame"
         await pilot.press("ctrl+t")
-        await until(app, pilot, lambda text: "Keys of the console" in text and "Ctrl-t" in text)
+        await until(app, pilot, lambda text: "Keys of the console" in text and "  9         Go to Scores" in text)
 
 
 async def test_a_fault_in_the_settings_is_seen_at_once(project: ProjectPaths, tmp_path: Path) -> None:

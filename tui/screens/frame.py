@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.widget import Widget
 
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
-from tui.lean import CLEAR
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
-from tui.screens.panes.base import Pane, TraceWanted, method_of
+from tui.screens.panes.base import Pane, TraceWanted
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED, make
 from tui.screens.panes.tail import Tail
@@ -36,12 +34,9 @@ from tui.work import Work
 
 if TYPE_CHECKING:
     from tui.screens.deeds import Deeds
+    from tui.screens.global_actions import GlobalActions
     from tui.screens.panes.inbox import AnswerWanted, InboxPane
     from tui.screens.panes.trace import TracePane
-
-SLIP_S = 0.3
-"""A dangerous key this soon after a change of pane may have been meant for the pane before."""
-TWICE_S = 3.0
 
 
 class Frame(ConsoleScreen):
@@ -68,12 +63,11 @@ class Frame(ConsoleScreen):
     ) -> None:
         super().__init__(id="frame")
         self.project, self.view, self.read_only = project, view, read_only
-        self.loaded, self._settle = loaded or Loaded(), settle
+        self.loaded, self.settle = loaded or Loaded(), settle
         self.isolation = ""
         self.active, self.main = "sessions", "matrix"
-        self._look_at, self._refresh_all, self._tell_terminal = look_at, refresh_all, tell_terminal
-        self._changed_pane = self._interrupted = 0.0
-        self._focus_before: Widget | None = None
+        self.look_at, self.refresh_all, self.tell_terminal = look_at, refresh_all, tell_terminal
+        self.changed_pane = 0.0
         self._greeting: tuple[str, str, str] | None = None
         self._early: list[str] | None = [] if view.reading else None  # asked for before all panes were there
 
@@ -116,7 +110,7 @@ class Frame(ConsoleScreen):
         self.whole = self.count()
         for pane in made:
             pane.show(self.view)
-        self._catch_up()
+        self.catch_up()
         early, self._early = self._early, None
         for action_id in early or ():
             self.run_action_by_id(action_id)
@@ -127,6 +121,12 @@ class Frame(ConsoleScreen):
         from tui.screens.deeds import Deeds
 
         return Deeds(self.project, self.query_one(Prompt), lambda deed, doing: self.start(lambda _: deed(), doing))
+
+    @cached_property
+    def _actions(self) -> GlobalActions:
+        from tui.screens.global_actions import GlobalActions  # keys come after the first paint
+
+        return GlobalActions(self)
 
     def greet(self, text: str, hint: str) -> None:
         """Say something when the console has opened."""
@@ -175,13 +175,13 @@ class Frame(ConsoleScreen):
         self.query_one("#status", Bar).show(left, right)
         self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
         self.query_one("#footer", Bar).show(self._footer(width))
-        filtered = next((rows.filter for rows in self._pane().query(RowList) if rows.filter), "")
-        self.query_one(Prompt).rest((() if filtered else self._pane().resting()) or resting_line(self.view, filtered))
+        filtered = next((rows.filter for rows in self.pane().query(RowList) if rows.filter), "")
+        self.query_one(Prompt).rest((() if filtered else self.pane().resting()) or resting_line(self.view, filtered))
 
     def _footer(self, width: int) -> Line:
-        return footer_line(self.active, width, self._useless(), read_only=self.read_only, changed=self.loaded.keys)
+        return footer_line(self.active, width, self.useless(), read_only=self.read_only, changed=self.loaded.keys)
 
-    def _useless(self) -> frozenset[str]:
+    def useless(self) -> frozenset[str]:
         """Return the actions that would do nothing now, which the footer need not offer."""
         useless = set()
         if not self.view.versions.undo:
@@ -199,9 +199,9 @@ class Frame(ConsoleScreen):
         return frozenset(useless)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._catch_up)
+        self.call_after_refresh(self.catch_up)
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Draw what came into sight, at a new size or in a new place."""
         for pane in self.query(Pane):
             pane.catch_up()
@@ -209,7 +209,7 @@ class Frame(ConsoleScreen):
 
     # Panes
 
-    def _pane(self, pane_id: str = "") -> Pane:
+    def pane(self, pane_id: str = "") -> Pane:
         return self.query_one(f"#{pane_id or self.active}", Pane)
 
     def _trace_pane(self) -> TracePane:
@@ -217,7 +217,7 @@ class Frame(ConsoleScreen):
 
         return self.query_one(TracePane)
 
-    def _inbox_pane(self) -> InboxPane:
+    def inbox_pane(self) -> InboxPane:
         from tui.screens.panes.inbox import InboxPane
 
         return self.query_one(InboxPane)
@@ -225,16 +225,16 @@ class Frame(ConsoleScreen):
     def activate(self, pane_id: str, *, focus: bool = True) -> None:
         """Make a pane the active one."""
         if pane_id != self.active:
-            self._changed_pane = monotonic()
+            self.changed_pane = monotonic()
         self.active = pane_id
         if pane_id != "sessions":
             self.main = pane_id
-        self._pane().catch_up(soon=True)
+        self.pane().catch_up(soon=True)
         for pane in self.query(Pane):
             pane.set_class(pane.pane_id == self.active, "active")
             pane.set_class(pane.pane_id == self.main, "main")
         self.query_one(Tail).set_class(self.active == "sessions", "active")
-        self.call_after_refresh(self._catch_up)
+        self.call_after_refresh(self.catch_up)
         if focus:
             self.restore_focus()
         self.lines()
@@ -249,7 +249,7 @@ class Frame(ConsoleScreen):
             self.query_one(Tail).of(self.query_one(SessionsPane).selected())
 
     def restore_focus(self) -> None:
-        if self.stands and (first := self._pane().first_focus()) is not None:
+        if self.stands and (first := self.pane().first_focus()) is not None:
             first.focus()
 
     # Traces
@@ -322,8 +322,8 @@ class Frame(ConsoleScreen):
         head, _, rest = action_id.partition(".")
         if head == "pane" and rest in {pane for pane, _, _ in PANES}:
             self.activate(rest)
-        elif not self._pane().do(action_id):
-            getattr(self, "_" + method_of(action_id), lambda: None)()
+        elif not self.pane().do(action_id):
+            self._actions.do(action_id)
 
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
         """Say what happened, on the prompt line."""
@@ -331,212 +331,14 @@ class Frame(ConsoleScreen):
             return
         self.query_one(Prompt).flash(f" {text}", tone, hint)
 
-    def _do_pane_next(self) -> None:
-        self._step(1)
-
-    def _do_pane_previous(self) -> None:
-        self._step(-1)
-
-    def _step(self, step: int) -> None:
-        """Go to the next widget in sight; past the end of a pane that stands alone, to the next pane."""
-        chain = self.focus_chain
-        at = chain.index(self.focused) + step if self.focused in chain else 0
-        if self.has_class("-s") and not 0 <= at < len(chain):
-            ids = [pane for pane, _, _ in PANES]
-            self.activate(ids[(ids.index(self.active) + step) % len(ids)])
-        elif chain:
-            chain[at % len(chain)].focus()
-
-    def _do_back(self) -> None:
-        pane = self._pane()
-        filtered = [rows for rows in pane.query(RowList) if rows.filter]
-        if self.works.end():
-            self.flash("Ending it...")
-            return
-        if filtered:
-            for rows in filtered:
-                rows.set_filter("")
-            self.lines()
-        elif pane.go_back():
-            self.lines()
-        elif self.has_class("-zoom"):
-            self._do_zoom()
-        elif self.focused is not None and self.focused is not pane.first_focus():
-            self.restore_focus()
-        elif self.active == "trace":
-            self.run_action_by_id("trace.back")
-        self.query_one(Prompt).clear()
-
-    def _do_filter(self) -> None:
-        rows = self.focused
-        if not isinstance(rows, RowList):
-            self.flash("There is nothing to filter here.")
-            return
-        target = rows
-
-        def told(text: str | None) -> None:
-            if text is not None:
-                target.set_filter(text)
-            target.focus()
-            self.lines()
-
-        self.query_one(Prompt).ask("Show rows that hold:", told, target.filter)
-
-    def _do_subject(self) -> None:
-        listed = self.view.subjects
-        if len(listed) < 2 or self.view.subject is None:
-            self.flash("There is no other agent or benchmark here.")
-            return
-        from tui.screens.picker import Choice, PickerScreen
-
-        found = [
-            Choice(f"subject:{at}", one.agent_id, one.benchmark_id or "no benchmark", "agent")
-            for at, one in enumerate(listed)
-        ]
-        at = f"subject:{listed.index(self.view.subject)}" if self.view.subject in listed else ""
-        self.app.push_screen(PickerScreen("Look at another agent or benchmark", found, self._found, at=at))
-
-    def _do_approve(self) -> None:
-        item = self._inbox_pane().item
-        self.deeds.approve(self.view, item.id if item else "")
-
-    def _do_reject(self) -> None:
-        item = self._inbox_pane().item
-        self.deeds.reject(self.view, item.id if item else "")
-
     def on_answer_wanted(self, event: AnswerWanted) -> None:
         event.stop()
         if not self.read_only:
             self.deeds.answer(self.view, event.item_id, event.text)
 
-    def _do_say(self) -> None:
-        self.deeds.tell(self.query_one(SessionsPane).listener())
-
-    def _do_start(self) -> None:
-        from tui.screens.starting import open_form
-
-        open_form(self, self.query_one(SessionsPane).selected())
-
-    def _do_continue(self) -> None:
-        self.deeds.resume(self.query_one(SessionsPane).selected())
-
-    def _do_rollback(self) -> None:
-        slip = monotonic() - self._changed_pane < SLIP_S
-        self.deeds.roll_back(
-            self.view, self._pane().version_in_sight(), ask=slip or self.loaded.settings.confirm_rollback
-        )
-
-    def _do_undo(self) -> None:
-        self.deeds.undo(self.view)
-
-    def _do_stop(self) -> None:
-        selected = self.query_one(SessionsPane).selected()
-        live = selected if selected is not None and selected.is_live else next(iter(self.view.sessions.live), None)
-        self.deeds.stop(self.view, live.run_id if live else None)
-
-    def _do_pause(self) -> None:
-        held = self.query_one(Tail).hold()
-        self.flash("Held; Space goes on." if held else "Following again.")
-
-    def _do_zoom(self) -> None:
-        self.toggle_class("-zoom")
-        self.call_after_refresh(self._catch_up)
-
-    def _do_copy(self) -> None:
-        self._copy(whole=False)
-
-    def _do_copy_row(self) -> None:
-        self._copy(whole=True)
-
-    def _copy(self, *, whole: bool) -> None:
-        found = self._pane().copied(whole=whole)
-        if found is None:
-            self.flash("Nothing is selected that could be copied.")
-        else:
-            self.on_copy_wanted(CopyWanted(*found))
-
     def on_copy_wanted(self, event: CopyWanted) -> None:
-        where, hint = copy(event.text, self._tell_terminal, self.loaded.settings.clipboard)
+        where, hint = copy(event.text, self.tell_terminal, self.loaded.settings.clipboard)
         self.flash(f"Copied {event.what} to {where}.", "plain", hint)
-
-    def _do_pager(self) -> None:
-        from tui.pager import page
-
-        text = self._pane().reading()
-        if not text:
-            self.flash("There is no text here to read at length.")
-            return
-        try:
-            page(self.app, text)
-        except ExuviaError as error:
-            self.flash(str(error), "bad", error.hint)
-
-    def _do_refresh(self) -> None:
-        self._refresh_all()
-        self.flash("Read again.")
-
-    def _do_redraw(self) -> None:
-        self._tell_terminal(CLEAR)
-        self.refresh(repaint=True, layout=True)
-
-    def _do_suspend(self) -> None:
-        self.app.action_suspend_process()
-
-    def _do_help(self) -> None:
-        from tui.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self.active, read_only=self.read_only, changed=self.loaded.keys))
-
-    def _do_settings(self) -> None:
-        from tui.screens.settings import SettingsScreen
-
-        self.app.push_screen(SettingsScreen(self.loaded, self._settled))
-
-    def _settled(self, loaded: Loaded) -> None:
-        self.loaded = loaded
-        self._settle(loaded)
-        self.lines()
-
-    def _do_palette(self) -> None:
-        from tui.screens.finder import choices
-        from tui.screens.picker import PickerScreen
-
-        found = choices(self.view, self.active, self._useless(), self.loaded.keys, read_only=self.read_only)
-        self.app.push_screen(PickerScreen("Do something, or go somewhere", found, self._found))
-
-    def _found(self, key: str) -> None:
-        """Do what was chosen in the palette."""
-        kind, _, rest = key.partition(":")
-        match kind:
-            case "do":
-                scope, _, action_id = rest.partition(":")
-                if scope in {pane for pane, _, _ in PANES}:
-                    self.activate(scope)
-                self.run_action_by_id(action_id)
-            case "run":
-                self.activate("sessions")
-                self.query_one("#sessions-list", RowList).go_to(key)
-            case "case":
-                self.activate("matrix")
-                from tui.widgets.grid import Grid
-
-                self.query_one(Grid).go_to(rest)
-            case "version":
-                self.activate("versions")
-                self.query_one("#versions-list", RowList).go_to(f"v{rest}")
-            case "subject":
-                self._look_at(self.view.subjects[int(rest)])
-            case "session":
-                self.post_message(TraceWanted(rest, ""))
-
-    def _do_quit(self) -> None:
-        self.app.exit(0)
-
-    def _do_interrupt(self) -> None:
-        if monotonic() - self._interrupted < TWICE_S:
-            self.app.exit(0)
-        self._interrupted = monotonic()
-        self.flash("Ctrl-C again leaves the console (q does too). Runs go on.")
 
     # Deeds in threads
 
@@ -561,4 +363,4 @@ class Frame(ConsoleScreen):
         else:
             self.query_one(Prompt).clear()
         if outcome.changed:
-            self._refresh_all()
+            self.refresh_all()
