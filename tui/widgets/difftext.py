@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.style import Style
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -306,10 +306,13 @@ class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def on_focus(self) -> None:
-        self.refresh()
+        self._paint_gutter()
 
     def on_blur(self) -> None:
-        self.refresh()
+        self._paint_gutter()
+
+    def _paint_gutter(self) -> None:
+        self.refresh(Region(0, 0, 1, self.size.height))
 
     def action_do(self, action_id: str) -> None:
         """Scroll; anything else goes to the screen."""
