@@ -12,10 +12,11 @@ from core.foundation.errors import NotFoundError
 from core.state.paths import AgentPaths, ProjectPaths
 from core.traces.cost import Prices
 from core.traces.exchange import Exchange, exchange_of
+from core.traces.listing import read_head
 from core.traces.parsing import Entry, TraceRecord
-from core.traces.project_sessions import ProjectSessions
 from core.traces.search import Match, Query, Scanned, search_file
 from core.traces.session_trace import SessionTrace
+from core.traces.shards import session_shards
 from core.traces.survey import FAILED, LAST_FOLDED, Code, Survey
 from tui.stores.prices import prices_of
 from tui.stores.trace_facts import NOTHING, Facts, facts_of
@@ -218,13 +219,15 @@ class OpenTrace:
         exchange, begin = self._exchange(number)
         return facts_of(exchange, number, self._meta(begin), self._prices) if exchange is not None else NOTHING
 
-    def detail(self, number: int, *, raw: bool = False) -> tuple[str, ...]:
-        """Return an entry for reading; with `raw` the bytes as they are. A very long one is cut, and says so."""
+    def detail(self, number: int, *, raw: bool = False, most: int = DETAIL_CHARACTERS) -> tuple[str, ...]:
+        """Return an entry for reading; with `raw` the bytes as they are. One of over `most` characters is cut, and says
+        so.
+        """
         file, line = self._trace.locate(number)
         start, end = file.span(line)
         if raw:
             return bytes_shown(file.raw(line, RAW_BYTES), end - start)
-        return whole(file.entry(line), file.raw(line, 4096))
+        return whole(file.entry(line), file.raw(line, 4096), most)
 
     def reading(self, number: int, *, raw: bool = False) -> str:
         """Return all of an entry, to read at length or to copy."""
@@ -350,15 +353,16 @@ def _found(project: ProjectPaths, session_id: str, agent_id: str, about: str) ->
     """Return the agent that has a Session, and what the Session was about."""
     if agent_id and about:
         return project.agent(agent_id), about
-    sessions = ProjectSessions(project)
-    agent = sessions.agent_of(session_id)
-    if agent is None:
-        raise NotFoundError(
-            f"There is no trace of {session_id} in this project.",
-            hint="It may not have started yet, or its numbers came without traces.",
-        )
-    head = sessions.head(session_id) if not about else None
-    return agent, about or (head.title if head is not None else "")
+    for name in [agent_id] if agent_id else project.agent_ids():
+        agent = project.agent(name)
+        shards = session_shards(agent, session_id)
+        if shards:
+            head = read_head(agent, shards) if not about else None
+            return agent, about or (head.title if head is not None else "")
+    raise NotFoundError(
+        f"There is no trace of {session_id} in this project.",
+        hint="It may not have started yet, or its numbers came without traces.",
+    )
 
 
 __all__ = ["DETAIL_CHARACTERS", "FIRST_BYTES", "OpenTrace", "TraceHead"]

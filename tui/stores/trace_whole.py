@@ -10,6 +10,8 @@ from core.traces.parsing import Entry, Gap, TraceRecord
 from core.traces.reader import PREVIEWED
 
 DETAIL_CHARACTERS = 64 << 10
+"""Of an entry that is read; `GLANCE_CHARACTERS` of one that the cursor only passes: a held key must not wait."""
+GLANCE_CHARACTERS = 8 << 10
 RAW_BYTES = 16 << 10
 _DATA_URL = re.compile(r"data:([A-Za-z0-9.+/-]{1,80}(?:;[A-Za-z0-9=.-]{1,40})*);base64,([A-Za-z0-9+/=_-]{64,})")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{64,}")
@@ -109,22 +111,23 @@ def gap_words(gap: Gap) -> str:
     return f"{head}{detail}, bytes {gap.start} to {gap.end} ({size_of(gap.size)})"
 
 
-def whole(entry: Entry, raw: bytes) -> tuple[str, ...]:
-    """Return an entry for reading, line by line, at most 64 Ki characters; a gap with the bytes that are there."""
+def whole(entry: Entry, raw: bytes, most: int = DETAIL_CHARACTERS) -> tuple[str, ...]:
+    """Return an entry for reading, line by line, at most `most` characters; a gap with the bytes that are there."""
     if isinstance(entry, Gap):
         return (gap_words(entry), "", *bytes_shown(raw, entry.size))
-    lines = cut_lines(text_of(entry))
+    lines = cut_lines(text_of(entry), most)
     if entry.cut:
         lines.append(f"... {size_of(entry.end - entry.start)} in all; v reads it whole in the pager")
     return tuple(lines)
 
 
-def cut_lines(text: str) -> list[str]:
-    """Return the lines of a text, at most 64 Ki characters of it, and what is left out."""
-    cut = text[:DETAIL_CHARACTERS]
+def cut_lines(text: str, most: int = DETAIL_CHARACTERS) -> list[str]:
+    """Return the lines of a text, at most `most` characters of it, and what is left out."""
+    cut = text[:most]
     lines = cut.split("\n")
     if len(text) > len(cut):
-        lines.append(f"... {len(text) - len(cut)} characters more; v reads it whole in the pager")
+        more = "Enter shows more, " if most < DETAIL_CHARACTERS else ""
+        lines.append(f"... {len(text) - len(cut)} characters more; {more}v reads it whole in the pager")
     return lines
 
 

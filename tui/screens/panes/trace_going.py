@@ -148,6 +148,7 @@ class TraceGoing(TraceFinds):
             self._want(leads, row.about if row is not None else "")
         else:
             self.query_one("#trace-detail", WrappedText).focus()
+            self.call_after_refresh(self._detail)  # more of it, now that it is read
 
     def _open_mark(self) -> None:
         mark, lane = self.lanes.selected, self.lanes.lane

@@ -10,7 +10,6 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
-from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.messages import ReadWanted, Said
 from tui.screens.base import own_screen
@@ -182,8 +181,8 @@ class TraceParts(Pane):
             for listing in sessions.listings(report):
                 self.post_message(Listed(listing, 1.0 if listing.is_counted else share))
             return Listed(listing, is_last=True)
-        except (ExuviaError, OSError) as error:
-            return Listed(None, is_last=True, fault=str(error))
+        except Exception as error:  # noqa: BLE001 -- the list must not wait for ever for what failed
+            return Listed(None, is_last=True, fault=str(error) or type(error).__name__)
 
     def on_listed(self, event: Listed) -> None:
         event.stop()

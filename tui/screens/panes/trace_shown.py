@@ -121,7 +121,10 @@ class TraceShown(TraceParts):
         rule.show(record_head(trace, number, raw=self.raw))
         found = lines.finding if lines.finding is not None and lines.finding.holds(number) else None
         pattern = found.query.pattern if found is not None else None
-        text.show(record_told(trace, number, pattern, raw=self.raw), (trace.head.session_id, number, self.raw))
+        text.show(
+            record_told(trace, number, pattern, raw=self.raw, is_read=text.has_focus),
+            (trace.head.session_id, number, self.raw),
+        )
         if pattern is not None:
             text.bring(lambda line: pattern.search(line) is not None)
 

@@ -10,6 +10,7 @@ from tui.stores.trace import OpenTrace
 from tui.stores.trace_facts import Facts
 from tui.stores.trace_lanes import LanesView, Mark
 from tui.stores.trace_rows import SessionRow
+from tui.stores.trace_whole import DETAIL_CHARACTERS, GLANCE_CHARACTERS
 from tui.stores.trace_words import count, duration, usd
 from tui.widgets.spans import Line, Span, plain
 
@@ -56,9 +57,12 @@ def facts_words(facts: Facts) -> str:
     return "  ".join(words)
 
 
-def record_told(trace: OpenTrace, number: int, pattern: re.Pattern[str] | None, *, raw: bool) -> list[Line]:
-    """Return a record for reading, with what was looked for marked."""
-    lines = plain(trace.detail(number, raw=raw))
+def record_told(
+    trace: OpenTrace, number: int, pattern: re.Pattern[str] | None, *, raw: bool, is_read: bool
+) -> list[Line]:
+    """Return a record for reading, with what was looked for marked; more of one that `is_read`."""
+    is_long = is_read or pattern is not None
+    lines = plain(trace.detail(number, raw=raw, most=DETAIL_CHARACTERS if is_long else GLANCE_CHARACTERS))
     return [marked(line, pattern) for line in lines] if pattern is not None else lines
 
 
