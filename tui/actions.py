@@ -351,14 +351,19 @@ def footer(
 
 def keys_page() -> str:
     """Return docs/keys.md."""
-    lines = ["# Keys of the console", "", "Made from the registry in `tui/actions.py`; `?` shows the same.", ""]
+    lines = [
+        "# Keys of the console",
+        "",
+        "Made from the registry in `tui/actions.py`; `?` shows the same. Names are for `[keys]` in the settings.",
+        "",
+    ]
     for scope, title in SCOPES:
         actions = of_scope(scope)
         if not actions:
             continue
-        lines += [f"## {title}", "", "| key | what it does |", "|---|---|"]
+        lines += [f"## {title}", "", "| key | what it does | name |", "|---|---|---|"]
         lines += [
-            f"| `{action.shown}` | {action.text}{' Not with `--read-only`.' if action.dangerous else ''} |"
+            f"| `{action.shown}` | {action.text}{' Not with `--read-only`.' if action.dangerous else ''} | `{action.id}` |"
             for action in actions
         ]
         lines.append("")
