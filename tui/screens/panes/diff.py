@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.message import Message
 
+from core.evolution.side import OF_BENCHMARK, Kind
 from core.state.paths import ProjectPaths
 from tui.actions import bindings
 from tui.messages import ReadWanted, Said
@@ -36,7 +37,6 @@ from tui.widgets.wrapped_text import WrappedText
 if TYPE_CHECKING:
     from core.state.statediff import FileDiff
 
-_OF_BENCHMARK = frozenset({"frozen", "benchmark", "lowest"})
 _LIVELY = frozenset({"current", "benchmark", "archive"})
 """Kinds of sides that may be other tomorrow, so that they are read again when something changed on disk."""
 
@@ -269,8 +269,8 @@ class DiffPane(Pane):
     def _take(self, side: Side, *, right: bool) -> None:
         """Take a chosen side; the other one follows where it is of another kind."""
         other = self.wanted[not right] if self.wanted else None
-        of_benchmark = side.kind in _OF_BENCHMARK
-        if other is None or (other.kind in _OF_BENCHMARK) != of_benchmark or other.kind == "archive":
+        of_benchmark = side.kind in OF_BENCHMARK
+        if other is None or (other.kind in OF_BENCHMARK) != of_benchmark or other.kind == "archive":
             kind = "benchmark" if of_benchmark else "current"
             other = Side(
                 "benchmark" if kind == "benchmark" else "current", side.agent_id, benchmark_id=side.benchmark_id
