@@ -271,10 +271,8 @@ class DiffPane(Pane):
         other = self.wanted[not right] if self.wanted else None
         of_benchmark = side.kind in OF_BENCHMARK
         if other is None or (other.kind in OF_BENCHMARK) != of_benchmark or other.kind == "archive":
-            kind = "benchmark" if of_benchmark else "current"
-            other = Side(
-                "benchmark" if kind == "benchmark" else "current", side.agent_id, benchmark_id=side.benchmark_id
-            )
+            kind: Kind = "benchmark" if of_benchmark else "current"
+            other = Side(kind, side.agent_id, benchmark_id=side.benchmark_id)
         self.compare(*((other, side) if right else (side, other)))
 
     def do_diff_swap(self) -> None:
