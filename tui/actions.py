@@ -6,8 +6,6 @@ A dangerous action changes what is on disk or stops a process; with --read-only 
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -266,55 +264,8 @@ def bindings(scope: str, *, to: str = "screen.", only: Container[str] | None = N
     return [
         Binding(",".join(action.keys), f"{to}do('{action.id}')", action.text, show=False, id=action.id)
         for action in of_scope(scope)
+        if only is None or action.id in only
     ]
-
-
-_KEY = (  # compiled where a settings file changes keys
-    r"(?:ctrl\+|shift\+)?(?:[a-z0-9]|f[1-9]|f1[0-2]|up|down|left|right|home|end|pageup|pagedown|tab|enter|escape|"
-    r"backspace|delete|insert|space|[a-z]+(?:_[a-z]+)+|slash|backslash|colon|semicolon|comma|period|minus|plus|at|tilde)"
-    r"|[!-~]"
-)
-FORBIDDEN = frozenset({f"ctrl+{letter}" for letter in "abhijmps"})
-"""Taken by terminals and multiplexers, or the same byte as another key (TERMINAL 2.2)."""
-
-
-_NAMES = {
-    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus",
-    "plus_sign": "plus", "low_line": "underscore",
-}  # fmt: skip
-
-
-def key_name(key: str) -> str:
-    """Return Textual's name of a key that was written as its character: `slash` for `/`."""
-    if len(key) != 1 or key.isalnum():
-        return key
-    name = unicodedata.name(key, key).lower().replace("-", "_").replace(" ", "_")
-    return _NAMES.get(name, name)
-
-
-def keys_fault(changed: Mapping[str, tuple[str, ...]]) -> tuple[str, str] | None:
-    """Return the first action whose changed keys can't be, and why; None where all can."""
-    for name, keys in changed.items():
-        for key in keys:
-            if not re.fullmatch(_KEY, key):
-                return name, f"{key!r} is no key that every terminal sends"
-            if key in FORBIDDEN:
-                return name, f"{key} is taken by terminals"
-    for pane, _, _ in PANES:
-        taken: dict[str, str] = {}
-        # What was changed comes last, so that it is the change that has to give way.
-        together = [action for scope in ("global", "list", pane) for action in of_scope(scope)]
-        for action in sorted(together, key=lambda action: action.id in changed):
-            for key in changed.get(action.id, action.keys):
-                other = taken.setdefault(key, action.id)
-                if other != action.id and action.id in changed:
-                    return action.id, f"{key} is the key of {other}"
-    return None
-
-
-def keymap(changed: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return changed keys as Textual takes them; an action without keys gets one that no terminal sends."""
-    return {name: ",".join(keys) or "f63" for name, keys in changed.items()}
 
 
 def shown_keys(action: Action, changed: Mapping[str, tuple[str, ...]]) -> str:
@@ -354,7 +305,7 @@ def keys_page() -> str:
     lines = [
         "# Keys of the console",
         "",
-        "Made from the registry in `tui/actions.py`; `?` shows the same. Names are for `[keys]` in the settings.",
+        "Made from the registry in `tui/actions.py`; `?` shows the same. Names are for `[keys]` in the settings (`,`).",
         "",
     ]
     for scope, title in SCOPES:
@@ -362,12 +313,13 @@ def keys_page() -> str:
         if not actions:
             continue
         lines += [f"## {title}", "", "| key | what it does | name |", "|---|---|---|"]
-        lines += [
-            f"| `{action.shown}` | {action.text}{' Not with `--read-only`.' if action.dangerous else ''} | `{action.id}` |"
-            for action in actions
-        ]
+        lines += [f"| `{action.shown}` | {_documented(action)} | `{action.id}` |" for action in actions]
         lines.append("")
     return "\n".join(lines)
+
+
+def _documented(action: Action) -> str:
+    return f"{action.text} Not with `--read-only`." if action.dangerous else action.text
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from textual.worker import Worker, WorkerState
 
 from core.state.paths import ProjectPaths
 from tui import terminal
-from tui.actions import keymap
 from tui.ascii import Ascii
 from tui.messages import IsolationKnown, TraceChanged, ViewsChanged
 from tui.palette import use_theme
@@ -78,7 +77,12 @@ class Console(App[int], inherit_bindings=False):
         """Take up settings: theme, characters, keys."""
         use_theme(loaded.settings.theme)
         self._ascii = Ascii() if wants_ascii(loaded.settings) else None
-        self.set_keymap(keymap(loaded.keys))
+        if loaded.keys:
+            from tui.keys import keymap
+
+            self.set_keymap(keymap(loaded.keys))
+        else:
+            self.set_keymap({})
 
     def on_mount(self) -> None:
         if not self.is_headless:

@@ -134,7 +134,8 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
 
 def _keys(given: object, problems: list[str]) -> dict[str, tuple[str, ...]]:
     """Return keys by action, as far as they can be used; the default ones stay for the rest."""
-    from tui.actions import ACTIONS, key_name, keys_fault
+    from tui.actions import ACTIONS
+    from tui.keys import key_name, keys_fault
 
     if not isinstance(given, dict):
         problems.append("keys: should be a table, [keys]")

@@ -13,8 +13,9 @@ from textual.keys import _character_to_key
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, screen_text, until
 from tui import settings
-from tui.actions import ACTIONS, key_name
+from tui.actions import ACTIONS
 from tui.ascii import to_ascii
+from tui.keys import key_name
 from tui.palette import THEMES, TONES, use_theme
 from tui.screens.settings import SettingsScreen
 
