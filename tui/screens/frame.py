@@ -72,6 +72,10 @@ class Frame(ConsoleScreen):
         self._early: list[str] | None = [] if view.reading else None  # asked for before all panes were there
 
     def compose(self) -> ComposeResult:
+        # Before the first layout, so that there need not be a second one.
+        for points, cells in ((self.HORIZONTAL_BREAKPOINTS, self.app.size.width),
+                              (self.VERTICAL_BREAKPOINTS, self.app.size.height)):  # fmt: skip
+            self.add_class(next(name for least, name in reversed(points) if cells >= least))
         yield Bar(id="status")
         yield Bar(id="tabs")
         with Container(id="body"):
@@ -89,6 +93,9 @@ class Frame(ConsoleScreen):
         )
         self.show(self.view)
         self.activate(self._first_pane())
+        if self.view.reading:
+            for pane in self.query(Pane):
+                pane.catch_up(soon=True)
         if self.loaded.problems:
             self.flash(f"Settings: {self.loaded.problems[0]}", "bad", ", shows them all")
         elif self._greeting:
@@ -176,7 +183,8 @@ class Frame(ConsoleScreen):
         self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
         self.query_one("#footer", Bar).show(self._footer(width))
         filtered = next((rows.filter for rows in self.pane().query(RowList) if rows.filter), "")
-        self.query_one(Prompt).rest((() if filtered else self.pane().resting()) or resting_line(self.view, filtered))
+        own = () if filtered or self.view.fault else self.pane().resting()
+        self.query_one(Prompt).rest(own or resting_line(self.view, filtered))
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.active, width, self.useless(), read_only=self.read_only, changed=self.loaded.keys)
@@ -266,7 +274,7 @@ class Frame(ConsoleScreen):
         def open_it() -> None:
             try:
                 opened = OpenTrace.begin(self.project, session_id, about)
-            except (ExuviaError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 -- whatever a file holds, the console goes on
                 self.post_message(Done(failure(error)))
             else:
                 self.post_message(TraceOpened(opened, at_end=event.at_end))
@@ -293,8 +301,9 @@ class Frame(ConsoleScreen):
         def read() -> None:
             try:
                 found = event.read(self.project)
-            except (ExuviaError, OSError) as error:
-                self.post_message(Said(str(error), "bad", getattr(error, "hint", "")))
+            except Exception as error:  # noqa: BLE001 -- whatever a file holds, the console goes on
+                told = failure(error)
+                self.post_message(Said(told.text, "bad", told.hint))
             else:
                 event.to.post_message(found)
 

@@ -209,8 +209,7 @@ class RowList(LineList):
     def _remake(self) -> None:
         if self._make is None:
             return
-        self._width = self.inner_width
-        new = tuple(row for row in self._make(self._width) if not row.selectable or is_wanted(row.find, self.filter))
+        new = self._made()
         old, key = self._rows, self.key
         self._rows = new
         self.resized()
@@ -227,9 +226,24 @@ class RowList(LineList):
         if moved and new:
             self.post_message(self.Highlighted(self, self.key))
 
+    def _made(self) -> tuple[Row, ...]:
+        assert self._make is not None
+        self._width = self.inner_width
+        return tuple(row for row in self._make(self._width) if not row.selectable or is_wanted(row.find, self.filter))
+
     def on_resize(self) -> None:
         if self._width != self.inner_width:
             self._remake()
+
+    def render_line(self, y: int) -> Strip:
+        if self._make is not None and self._width != self.inner_width:
+            # Drawn at a new width before anyone was told of it: the first picture of a screen already fits.
+            made = self._made()
+            if [row.key for row in made] == [row.key for row in self._rows]:
+                self._rows = made
+            else:
+                self._width = -1
+        return super().render_line(y)
 
     def row_count(self) -> int:
         return len(self._rows)
