@@ -19,17 +19,23 @@ from core.foundation.visible import visible
 def page(app: App[Any], text: str, environ: Mapping[str, str] | None = None) -> None:
     """Show `text` in $PAGER (less where it is not set), sanitised. Raises UsageError where that can't be."""
     env = os.environ if environ is None else environ
-    with tempfile.TemporaryDirectory(prefix="exuvia-") as directory:
-        file = Path(directory, "shown.txt")
-        file.write_text(visible(text) + "\n", encoding="utf-8")
-        # Safe mode: no shell, no editor and no other file out of a pager that shows an agent's words.
-        _lend(app, "PAGER", env.get("PAGER") or "less", file, {**env, "LESSSECURE": "1"})
+    try:
+        with tempfile.TemporaryDirectory(prefix="exuvia-", ignore_cleanup_errors=True) as directory:
+            file = Path(directory, "shown.txt")
+            file.write_text(visible(text) + "\n", encoding="utf-8")
+            # Safe mode: no shell, no editor and no other file out of a pager that shows an agent's words.
+            _lend(app, "PAGER", env.get("PAGER") or "less", file, {**env, "LESSSECURE": "1"})
+    except OSError as error:
+        raise UsageError(f"The text can't be written for the pager: {error}", hint="Set TMPDIR to another.") from error
 
 
 def edit(app: App[Any], file: Path, environ: Mapping[str, str] | None = None) -> None:
     """Let the operator edit a file of their own in $VISUAL or $EDITOR. Raises UsageError where that can't be."""
     env = os.environ if environ is None else environ
-    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{file.parent} can't be made: {error}") from error
     _lend(app, "EDITOR", env.get("VISUAL") or env.get("EDITOR") or "vi", file, env)
 
 

@@ -11,7 +11,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
@@ -274,7 +273,7 @@ class Frame(ConsoleScreen):
         def open_it() -> None:
             try:
                 opened = OpenTrace.begin(self.project, session_id, about)
-            except Exception as error:  # noqa: BLE001 -- whatever a file holds, the console goes on
+            except Exception as error:  # whatever a file holds, the console goes on
                 self.post_message(Done(failure(error)))
             else:
                 self.post_message(TraceOpened(opened, at_end=event.at_end))
@@ -301,7 +300,7 @@ class Frame(ConsoleScreen):
         def read() -> None:
             try:
                 found = event.read(self.project)
-            except Exception as error:  # noqa: BLE001 -- whatever a file holds, the console goes on
+            except Exception as error:  # whatever a file holds, the console goes on
                 told = failure(error)
                 self.post_message(Said(told.text, "bad", told.hint))
             else:

@@ -81,9 +81,11 @@ def footer_line(
 
 
 def resting_line(view: ConsoleView, filtered: str) -> Line:
-    """Return what the prompt line says while nothing was asked: a filter, what waits, or what to do next."""
+    """Return what the prompt line says while nothing was asked: a filter, a fault, what waits, or what to do next."""
     if filtered:
         return ((f" showing rows with {filtered!r}", "mark"), ("   Esc shows all", "dim"))
+    if view.fault:
+        return ((f" This is not up to date: {view.fault}", "bad"), ("   r reads it again", "dim"))
     if view.inbox.pending:
         first = view.inbox.pending[0]
         what = f"freeze of {first.benchmark_id}" if first.kind == "freeze" else first.kind.replace("_", " ")

@@ -10,10 +10,11 @@ from textual.app import ComposeResult
 
 from tui import commands
 from tui.actions import bindings
-from tui.messages import Outcome
+from tui.messages import Outcome, Said
 from tui.screens.base import ConsoleScreen
 from tui.screens.form import START, FormLines, Told
 from tui.screens.panes.sessions import RunStarted, SessionsPane
+from tui.screens.works import failure
 from tui.stores import forms, start_form
 from tui.stores.start_form import Facts
 from tui.widgets.bars import Bar, Rule
@@ -174,8 +175,12 @@ def open_form(frame: Frame, run: RunLine | None) -> None:
     """Gather what the form stands on, off the screen's thread, and open it; `run` is the one that is selected."""
 
     def gather() -> None:
-        views = _views(frame.project)
-        facts = start_form.gather(frame.project, views)
+        try:
+            facts = start_form.gather(frame.project, _views(frame.project))
+        except Exception as error:  # without the facts there is no form, and that is said
+            told = failure(error)
+            frame.post_message(Said(told.text, "bad", told.hint))
+            return
         frame.app.call_from_thread(_push, frame, facts, given_by(frame, run))
 
     frame.run_worker(gather, thread=True, exit_on_error=False, group="form", description="reading agents and models")

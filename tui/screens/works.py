@@ -19,7 +19,7 @@ class Works:
         self._under_way: list[Work] = []
 
     def start(self, do: Callable[[Work], Outcome], doing: str) -> None:
-        """Do something in a thread; whatever it raises of our own becomes its outcome."""
+        """Do something in a thread; whatever it raises becomes its outcome."""
         work = Work(doing)
         self._under_way.append(work)
 
@@ -28,7 +28,7 @@ class Works:
                 outcome = do(work)
             except Ended:
                 outcome = Outcome(f"Ended: {doing}.", "Nothing half-done stays.", ok=False)
-            except (ExuviaError, OSError) as error:
+            except Exception as error:  # a fault of ours is told, and the console goes on
                 outcome = failure(error)
             finally:
                 self._under_way.remove(work)
@@ -52,5 +52,7 @@ class Works:
 
 
 def failure(error: Exception) -> Outcome:
-    """Return an error of ours as an outcome."""
-    return Outcome(str(error), getattr(error, "hint", ""), ok=False)
+    """Return an error as an outcome; one that nobody foresaw is named as such."""
+    foreseen = isinstance(error, ExuviaError | OSError)
+    text = str(error) if foreseen else f"A fault of the console: {type(error).__name__}: {error}"
+    return Outcome(text, getattr(error, "hint", ""), ok=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ class ConsoleView:
     """What the screen shows. Two that are equal look the same, so nothing is painted for the second.
 
     `reading` says that these are the first facts only, with the number of questions `waiting` for a decision, and the
-    rest is being read (tui.stores.glance).
+    rest is being read (tui.stores.glance). `fault` says why nothing newer could be read, "" where it could.
     """
 
     project_id: str = ""
@@ -54,6 +54,7 @@ class ConsoleView:
     inbox: InboxView = field(default_factory=InboxView)
     waiting: int = 0
     reading: bool = False
+    fault: str = ""
 
 
 class ConsoleStore:
@@ -89,6 +90,11 @@ class ConsoleStore:
     def unfinished(self) -> frozenset[Topic]:
         """Return the topics that another load would know more of: counting takes a while, so it is done in parts."""
         return frozenset({"sessions"}) if self._sessions.unread else frozenset()
+
+    def failed(self, error: Exception) -> ConsoleView:
+        """Keep the last view and let it say that nothing newer could be read."""
+        self.view = replace(self.view, fault=str(error) or type(error).__name__)
+        return self.view
 
     def load(self, stale: frozenset[Topic] = TOPICS) -> ConsoleView:
         """Load what is stale and return the whole; the views that are not keep their old facts."""

@@ -9,13 +9,15 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from core.foundation.errors import NotFoundError
+from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from tui.stores.console import TOPICS, WAKES, ConsoleStore, ConsoleView, Topic
 from tui.stores.runs import Subject
 
 PACE_S = 0.5
 NET_S = 1.0
+_AGAIN = 5
+"""Turns of the net after which what could not be read is tried again."""
 Tell = Callable[[ConsoleView], None]
 TellTrace = Callable[[frozenset[str]], None]
 
@@ -24,7 +26,8 @@ class Feed:
     """Keeps a ConsoleStore fresh.
 
     Invariant: loads run one after another in worker threads; `tell` is called on the event loop, and only with a
-    view that differs from the one before.
+    view that differs from the one before. Whatever a file makes a reader raise, the view before stays, says so
+    (`ConsoleView.fault`), and is loaded again at the next change, or a few seconds later.
     """
 
     def __init__(self, store: ConsoleStore, tell: Tell, tell_trace: TellTrace) -> None:
@@ -72,13 +75,20 @@ class Feed:
                 self._tell_trace(sessions)
             before = self.store.view
             if stale:
-                view = await asyncio.to_thread(self.store.load, stale)
+                view = await self._load(stale)
                 if view != before:
                     self._tell(view)
-                if self.store.unfinished:
+                if not view.fault and self.store.unfinished:
                     self._mark(self.store.unfinished)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), PACE_S)
+
+    async def _load(self, stale: frozenset[Topic]) -> ConsoleView:
+        try:
+            return await asyncio.to_thread(self.store.load, stale)
+        except Exception as error:  # following goes on, whatever the state of a file
+            self._stale |= stale  # not woken for it: the next change wakes, or the net
+            return self.store.failed(error)
 
     async def _watch(self) -> None:
         from core.state.watch import watch  # watchfiles: after the first paint
@@ -91,23 +101,33 @@ class Feed:
                         if event.kind == "trace" and event.subject_id:
                             self._sessions.add(event.subject_id)
                     self._wake.set()
-            except (NotFoundError, OSError):
+            except Exception:  # watching is a library's, and raises what it likes
                 # The project went away or can't be watched; the net below still looks once a second.
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), 5 * NET_S)
 
     async def _net(self) -> None:
         """Look once a second at what tells of every change that matters, and whether live engines still live."""
-        seen = await asyncio.to_thread(signs, self.store)
+        seen = await asyncio.to_thread(_signs, self.store)
+        turns = 0
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), NET_S)
-            now = await asyncio.to_thread(signs, self.store)
+            now, turns = await asyncio.to_thread(_signs, self.store), turns + 1
             if now != seen:
                 seen = now
                 self._mark(TOPICS)
+            elif self.store.view.fault and turns % _AGAIN == 0:
+                self._mark(TOPICS)
             elif any(not view.observed for view in self.store.runs.live):
                 self._mark(frozenset({"sessions"}))  # the heartbeats of engines are not watched
+
+
+def _signs(store: ConsoleStore) -> tuple[object, ...]:
+    try:
+        return signs(store)
+    except (ExuviaError, OSError, ValueError) as error:
+        return (repr(error),)
 
 
 def signs(store: ConsoleStore) -> tuple[object, ...]:

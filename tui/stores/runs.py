@@ -55,6 +55,9 @@ class Runs:
             names = sorted(entry.name for entry in self.project.runs.iterdir() if entry.is_dir())
         except FileNotFoundError:
             names = []
+        except OSError as error:
+            names = []
+            damaged.append(f"runs: {error}")
         for name in sorted(names, key=lambda name: name.partition("-")[2] + name):
             try:
                 found.append(self._one(name))

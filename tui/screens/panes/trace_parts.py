@@ -15,7 +15,7 @@ from tui.messages import ReadWanted, Said
 from tui.screens.base import own_screen
 from tui.screens.panes.base import Pane
 from tui.screens.panes.trace_list import TraceLines
-from tui.screens.panes.trace_lists import FoundRows, RequestRows
+from tui.screens.panes.trace_lists import FoundRows, RequestRows, Resized
 from tui.screens.panes.trace_tree import SessionRows
 from tui.stores.trace import OpenTrace
 from tui.stores.trace_lanes import LanesView
@@ -138,6 +138,10 @@ class TraceParts(Pane):
             self.set_class(beside, "-beside")
         self.call_after_refresh(self._heads)
 
+    def on_resized(self, event: Resized) -> None:
+        event.stop()
+        self._heads()
+
     # Sessions
 
     def draw(self) -> None:
@@ -181,7 +185,7 @@ class TraceParts(Pane):
             for listing in sessions.listings(report):
                 self.post_message(Listed(listing, 1.0 if listing.is_counted else share))
             return Listed(listing, is_last=True)
-        except Exception as error:  # noqa: BLE001 -- the list must not wait for ever for what failed
+        except Exception as error:  # the list must not wait for ever for what failed
             return Listed(None, is_last=True, fault=str(error) or type(error).__name__)
 
     def on_listed(self, event: Listed) -> None:
