@@ -91,7 +91,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("match.next", ("n",), "n", "trace", "To the next match of what / looked for."),
     Action("match.previous", ("N",), "N", "trace", "To the match before."),
-    Action("trace.everywhere", ("asterisk",), "*", "trace", "Find a text in the traces of all Sessions.", "find all"),
+    Action("trace.everywhere", ("asterisk",), "*", "trace", "Find a text in the traces of all Sessions."),
     Action("trace.all", ("a",), "a", "trace", "Show the bookkeeping too (requests, tokens, approvals), or fold it."),
     Action("trace.raw", ("p",), "p", "trace", "The record's bytes as they are in the file, or laid out."),
     Action("trace.group", ("s",), "s", "trace", "Sessions as a tree, by run, by agent, by role, by status."),

@@ -8,6 +8,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui.palette import STEPS
+from tui.screens.base import hand_up
 from tui.stores.trace_lanes import LaneRow, LanesView, Mark, cells
 from tui.stores.trace_words import duration
 from tui.widgets.line_list import GUTTER, LineList
@@ -185,7 +186,7 @@ class Lanes(LineList):
 
     def _tell(self) -> None:
         self.paint_row(self.cursor)
-        self.post_message(self.Moved())
+        hand_up(self, self.Moved())
 
     def on_resize(self) -> None:
         self._cells.clear()

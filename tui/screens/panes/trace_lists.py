@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.message import Message
+
 from core.traces.lanes import RequestLine
 from core.traces.search_all import Hit
 from tui.palette import BLOCKS
@@ -13,6 +15,10 @@ from tui.widgets.spans import Line, Span, fit, middle
 
 _WHO_LEAST, _WHO_MOST = 25, 44
 _BAR = 10
+
+
+class Resized(Message):
+    """A list has another width, so the names of its columns stand elsewhere."""
 
 
 class FoundRows(LineList):
@@ -68,6 +74,9 @@ class RequestRows(LineList):
         super().__init__(id=id)
         self.requests: tuple[RequestLine, ...] = ()
 
+    def on_resize(self) -> None:
+        self.post_message(Resized())
+
     def show(self, requests: tuple[RequestLine, ...]) -> None:
         """Show other requests."""
         self.requests = requests
@@ -101,7 +110,7 @@ def request_line(line: RequestLine, width: int) -> Line:
         (fit(duration(line.ms), 8, right=True), "plain"),
     ]
     if width >= 90:
-        spans.append((fit(duration(line.thinking_ms) if line.thinking_ms else "", 8, right=True), "dim"))
+        spans.append((fit(duration(line.thinking_ms) if line.thinking_ms else "", 9, right=True), "dim"))
     if tokens is None:
         spans.append((fit("not counted" if line.is_unknown else "", 21, right=True), "warn"))
     else:
@@ -129,7 +138,7 @@ def _context(line: RequestLine) -> list[Span]:
 def request_heading(width: int) -> Line:
     """Return the names of the columns of requests."""
     words = f"  {fit('req', 4, right=True)}{fit('took', 8, right=True)}"
-    words += fit("thinking", 9, right=True)[:8] if width >= 90 else ""
+    words += fit("thinking", 9, right=True) if width >= 90 else ""
     words += "".join(fit(word, 7, right=True) for word in ("in", "cached", "out", "tok/s"))
     words += f"  {fit('context', _BAR + 5)}{fit('cost', 9, right=True)}"
     return ((words, "dim"),)
