@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from shutil import which
 
@@ -26,6 +27,7 @@ def run_console(
     """
     boot.check_terminal()
     boot.prepare()
+    gc.disable()  # until the first paint: what is imported and built by then stays
     # Imported here: Textual reads its settings from the environment that was just prepared.
     from tui import settings
     from tui.console import Console

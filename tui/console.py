@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,6 +95,9 @@ class Console(App[int], inherit_bindings=False):
 
     async def on_ready(self) -> None:
         """After the first paint: the rest of the screen, the disk, and what isolates commands here."""
+        if not gc.isenabled():  # put off by tui.app until now
+            gc.freeze()
+            gc.enable()
         if self.frame.view.reading:
             await self.frame.complete()
             self.feed.refresh()
