@@ -15,15 +15,15 @@ import yaml
 from core.foundation.clock import IDENTIFIER, parse_ms
 
 ATTACK = (
-    "\x1b]0;owned\x07\x1b[2K\rALL PASSED\x1b[1A\x1b]52;c;aGk=\x07\x9b31mred\x90q\x9c\x85\u202egnp.exe\u2066\u200b"
-    "\x00\x08\x7f\x1bP1$q\x1b\\\x1bc[/nope][red]bold[/] [@click=app.quit]x[/]\u2028"
+    "\x1b]0;owned\x07[/nope][red]\x1b[2K\rALL PASSED\x1b[1A\x1b]52;c;aGk=\x07\x9b31mred\x90q\x9c\x85\u202egnp.exe\u2066\u200b"
+    "\x00\x08\x7f\x1bP1$q\x1b\\\x1bcbold[/] [@click=app.quit]x[/]\u2028"
 )
 SHOWN = "␛]0;owned"
 """How its beginning looks to a person."""
 
 _OWN_SEQUENCES = re.compile(
     r"\x1b\[[0-9;:]*m"  # styles
-    r"|\x1b\[[0-9;]*H"  # places
+    r"|\x1b\[[0-9;]*H|\x1b\[[0-9]+G|\x1b\[[JK]"  # places, and what is erased from there on
     r"|\x1b\[[?><=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p"  # modes and questions about them
     r"|\x1b\]22;[a-z]*\x07|\x1b\[[0-9 ]*q"  # shapes of pointer and cursor
     r"|\x1b\[c"

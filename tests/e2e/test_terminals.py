@@ -75,7 +75,7 @@ def test_a_theme_of_many_colours_fits_a_terminal_of_few(
 def test_a_terminal_that_cannot_place_text_is_told_what_to_do(
     project: ProjectPaths, environ: dict[str, str], term: str
 ) -> None:
-    with Terminal(opened(project), environ={**environ, "TERM": term}) as screen:
+    with Terminal(opened(project), columns=200, environ={**environ, "TERM": term}) as screen:
         assert screen.wait_for_end() == 2
         assert "--plain" in screen.text
         assert b"\x1b[" not in screen.raw
