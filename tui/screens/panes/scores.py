@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from core.evolution.side import Side
 from tui.actions import bindings
 from tui.messages import DiffWanted, Said
 from tui.palette import score_tone
@@ -24,7 +25,6 @@ from tui.screens.panes.scores_words import (
     row_lines,
 )
 from tui.stores.board_rows import BoardEvent, BoardRow, Series, compare, series, timeline
-from tui.stores.diff import Side
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.facts import Facts
 from tui.widgets.line_list import LineList, Row, RowList
