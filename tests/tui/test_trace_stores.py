@@ -135,7 +135,7 @@ def test_a_run_says_case_parent_and_failure_of_its_sessions(project: ProjectPath
     assert rows["evaluator"].parent == names["optimizer"]
     assert rows["optimizer"].title == f"{AGENT} / {BENCHMARK}"
     assert (rows["target"].state, rows["target"].reason) == ("failed", "out of time")
-    assert rows["target"].about == "Target of CASE-009-gauge run 1 v1"
+    assert rows["target"].about == "Target of CASE-009-gauge run 1 pilot 1"
     assert [row.depth for row in listing.below(names["optimizer"])] == [0, 1, 2]
 
 

@@ -51,7 +51,7 @@ class SessionRow:
             return self.title
         number = f" run {self.run}" if self.run else ""
         version = f" v{self.version}" if self.version is not None else ""
-        return f"{self.case_id}{number}{version}"
+        return f"{self.case_id}{number}{f' {self.stage}' if self.stage.startswith('pilot') else version}"
 
     @property
     def brief(self) -> str:
@@ -129,7 +129,7 @@ class Fact:
             case_id=cell.case_id,
             run=cell.run,
             version=cell.version,
-            stage=cell.stage,
+            stage=f"pilot {cell.index}" if cell.stage == "pilot" else cell.stage,
             score=cell.score if is_target else None,
             state="failed" if failed else row.state,
             reason=(cell.reason or cell.failure_code or row.reason) if failed else row.reason,
