@@ -23,7 +23,7 @@ _PIECE = 4 << 20
 def export_trace(agent: AgentPaths, session_id: str, directory: Path, report: Report | None = None) -> tuple[Path, ...]:
     """Copy every shard of a Session, byte for byte, to `directory`, and return the copies.
 
-    `report` is told how many bytes of how many are copied.
+    `report` is told how many bytes of how many are copied; where it raises, or a copy fails, no half copy stays.
 
     Raises NotFoundError where there is no such Session, ConflictError where a copy would replace a file.
     """
@@ -37,13 +37,20 @@ def export_trace(agent: AgentPaths, session_id: str, directory: Path, report: Re
         if os.path.lexists(copy):
             raise ConflictError(f"{copy} exists already.", hint="Choose another directory, or move that file away.")
     done, total = 0, sum(shard.size for shard in shards)
-    for shard, copy in zip(shards, copies, strict=True):
-        with shard.path.open("rb") as source, copy.open("xb") as target:
-            while piece := source.read(_PIECE):
-                target.write(piece)
-                done += len(piece)
-                if report is not None:
-                    report(done, max(total, done))
+    made: list[Path] = []
+    try:
+        for shard, copy in zip(shards, copies, strict=True):
+            with shard.path.open("rb") as source, copy.open("xb") as target:
+                made.append(copy)
+                while piece := source.read(_PIECE):
+                    target.write(piece)
+                    done += len(piece)
+                    if report is not None:
+                        report(done, max(total, done))
+    except BaseException:
+        for copy in made:
+            copy.unlink(missing_ok=True)
+        raise
     return copies
 
 

@@ -120,3 +120,20 @@ def test_a_trace_over_the_limit_is_refused_unread(tmp_path: Path) -> None:
         import_trace(agent, tmp_path / "none")
     with pytest.raises(ExuviaError):
         import_trace(agent, meta("s", "0001-01-01T00:00:00+23:59").replace(b"}}\n", b"}}x\n"))
+
+
+def test_an_export_that_is_ended_leaves_no_half_copy(tmp_path: Path) -> None:
+    agent = AgentPaths(tmp_path / "agents" / "helper")
+    day = agent.traces / "2026-01-01"
+    day.mkdir(parents=True)
+    for index in (1, 2):
+        (day / f"session-a_00{index}.jsonl").write_bytes(b"{}\n")
+
+    def end(done: int, total: int) -> None:
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_trace(agent, "session-a", tmp_path / "out", end)
+    assert list((tmp_path / "out").iterdir()) == []
+    assert len(export_trace(agent, "session-a", tmp_path / "out")) == 2
