@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.evolution.gate import EvaluationRequest
 from core.evolution.observed import QUIET_S, Benchmark, Evaluating, Loop, views_of
+from core.evolution.observed_files import File, Scanned, goes_on, new_records, scan
 from core.evolution.observed_session import DESIGN, OPTIMIZATION, OWN_TOOLS, Seen, SessionWalk, request_of
 from core.evolution.run_view import RunView
 from core.foundation.errors import ExuviaError
@@ -21,50 +23,45 @@ from core.state.evaluation import Evaluation
 from core.state.paths import AgentPaths, ProjectPaths
 from core.traces.cost import Prices
 from core.traces.listing import SessionHead, read_head
-from core.traces.parsing import TraceRecord, parse_line
 from core.traces.shards import Shard, all_shards
 
 _TARGETS = frozenset({"", "benchmark"})
 """What a Target's trace says it was started by: nothing, or what a newer layout adds (EVOLUTION 1.9)."""
-_CHUNK = 4 << 20
-_MARK = 64
-_LONGEST = 64 << 20  # bytes of a line; a longer one is passed over
+_NAMES = (DESIGN.encode(), OPTIMIZATION.encode())
+_STRIDE = 32  # records between two looks at the clock
 Stamp = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class _File:
-    """How far a file was read: the offset after the last whole record.
-
-    `inode` and `mark`, the bytes before it, tell when another took its place or it was written anew.
+class _Followed:
+    """A Session that is walked. Invariant: `walk` has stepped over every whole record of `sizes`, in order, or
+    `is_behind` says that more of them are to come.
     """
 
-    inode: int
-    offset: int = 0
-    mark: bytes = b""
-
-
-@dataclass(slots=True)
-class _Followed:
-    """A Session that is walked. Invariant: `walk` has stepped over every whole record of `sizes`, in order."""
-
     walk: SessionWalk = field(default_factory=SessionWalk)
-    files: dict[str, _File] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
     sizes: tuple[tuple[str, int], ...] = ()
     seen: Seen | None = None
+    is_behind: bool = False
 
 
 class Observer:
     """The loops that other programs run in a Project.
 
-    Invariant: what `read` returns follows from the files alone; a second Observer would say the same. `unreadable`
-    names what the latest read could not look into.
+    Invariant: what `read` returns follows from the files alone; a second Observer would say the same, unless it
+    `is_behind`: then the time for a read was over, and the next one goes on. `unreadable` names what the latest read
+    could not look into.
     """
 
-    def __init__(self, project: ProjectPaths, *, clock: Callable[[], float] = time.time) -> None:
-        """`clock` gives seconds since the epoch, as the files' times do."""
+    def __init__(
+        self, project: ProjectPaths, *, clock: Callable[[], float] = time.time, read_s: float | None = None
+    ) -> None:
+        """`clock` gives seconds since the epoch, as the files' times do; a read may take `read_s` seconds."""
         self.project = project
+        self.is_behind = False
         self.unreadable: tuple[str, ...] = ()
+        self._read_s, self._until = read_s, float("inf")
+        self._named: dict[str, dict[str, Scanned]] = {}
         self._clock = clock
         self._heads: dict[str, SessionHead] = {}
         self._leading: dict[str, list[SessionHead]] = {}  # by Workspace, newest first; made where it is asked for
@@ -77,7 +74,8 @@ class Observer:
 
     def read(self, covered: frozenset[str] = frozenset()) -> tuple[RunView, ...]:
         """Return the inferred runs, oldest first. `covered` are the Sessions that a journal of ours tells of."""
-        now = self._clock()
+        now, self.is_behind = self._clock(), False
+        self._until = float("inf") if self._read_s is None else time.monotonic() + self._read_s
         self._list(covered)
         loops = self._find(now)
         if not loops:
@@ -135,6 +133,8 @@ class Observer:
         self._leading = {}
         for gone in self._followed.keys() - heads.keys():
             del self._followed[gone]
+        for gone in self._named.keys() - heads.keys():
+            del self._named[gone]
 
     def _head(self, agent: AgentPaths, session_id: str, shards: tuple[Shard, ...]) -> SessionHead | None:
         known = self._heads.get(session_id)
@@ -188,7 +188,21 @@ class Observer:
             return False
         if head.session_id in self._followed or DESIGN in head.prompt or OPTIMIZATION in head.prompt:
             return True
-        return now - _written(head.files) <= QUIET_S
+        return now - _written(head.files) <= QUIET_S and self._names_skill(head)
+
+    def _names_skill(self, head: SessionHead) -> bool:
+        """Say whether a skill of the loop is named anywhere in a Session's files: a scan of bytes, where parsing takes
+        a hundred times as long, and each byte is scanned once.
+        """
+        scanned = self._named.setdefault(head.session_id, {})
+        for shard in head.files:
+            path = os.fspath(shard.path)
+            known = scanned.get(path)
+            if known is None or known.inode != _stamp(path)[0] or known.offset > shard.size:
+                known = scanned[path] = Scanned(_stamp(path)[0])
+            if not known.found and known.offset < shard.size:
+                scan(path, known, _NAMES)
+        return any(known.found for known in scanned.values())
 
     def _parent(self, seen: Seen) -> str | None:
         """Return who started an Evaluator: who points to it, else who asked just this (no. 65)."""
@@ -244,20 +258,29 @@ class Observer:
         followed = self._followed.get(head.session_id)
         if followed is None:
             followed = self._followed[head.session_id] = _Followed()
-        if followed.seen is not None and followed.seen.head is head:
+        if followed.seen is not None and followed.seen.head is head and not followed.is_behind:
             return followed.seen  # a head is made anew wherever its files changed
         sizes = tuple((os.fspath(shard.path), shard.size) for shard in head.files)
         known = [path for path, _ in followed.sizes]
         if [path for path, _ in sizes][: len(known)] != known or not all(
-            _goes_on(path, followed.files.get(path)) for path in known
+            goes_on(path, followed.files.get(path)) for path in known
         ):
             followed = self._followed[head.session_id] = _Followed()
-        for path, _ in sizes:
-            for record in _new_records(path, followed.files):
-                followed.walk.step(record)
+        followed.is_behind = not self._step(followed, [path for path, _ in sizes])
+        self.is_behind |= followed.is_behind
         followed.sizes = sizes
         followed.seen = followed.walk.seen(head, _written(head.files))
         return followed.seen
+
+    def _step(self, followed: _Followed, paths: Iterable[str]) -> bool:
+        """Walk what is new in files; return False where the time for this read was over before their end."""
+        for path in paths:
+            with closing(new_records(path, followed.files)) as records:
+                for number, record in enumerate(records):
+                    followed.walk.step(record)
+                    if number % _STRIDE == 0 and time.monotonic() > self._until:
+                        return False
+        return True
 
     def _read_boards(self, agents: Iterable[str]) -> dict[Benchmark, Sequence[Evaluation]]:
         from core.state.scoreboard import read_scoreboard  # YAML, where there is a loop to look at
@@ -285,56 +308,6 @@ class Observer:
                 models = ()
             self._prices = (stamp, {(m.ref.provider, m.ref.model_id): m.price for m in models})
         return self._prices[1]
-
-
-def _goes_on(path: str, file: _File | None) -> bool:
-    """Tell whether a file still begins with what was read of it."""
-    if file is None:
-        return True
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        status = os.fstat(fd)
-        same = status.st_ino == file.inode and status.st_size >= file.offset
-        return same and os.pread(fd, len(file.mark), file.offset - len(file.mark)) == file.mark
-    finally:
-        os.close(fd)
-
-
-def _new_records(path: str, files: dict[str, _File]) -> Iterable[TraceRecord]:
-    """Yield the whole records that a file has beyond what was read of it; a torn last line waits until it is whole."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        file = files.setdefault(path, _File(os.fstat(fd).st_ino))
-        at, pending = file.offset, bytearray()
-        while chunk := os.pread(fd, _CHUNK, at):
-            at += len(chunk)
-            lines = chunk.split(b"\n")
-            for line in lines[:-1]:
-                start, whole = file.offset, bytes(pending) + line
-                file.offset += len(whole) + 1
-                pending.clear()
-                if len(whole) <= _LONGEST and isinstance(entry := parse_line(whole, line=0, start=start), TraceRecord):
-                    yield entry
-            pending += lines[-1]
-            if len(pending) > _LONGEST:
-                # No record. What is left of the line, once it comes, is no record either.
-                file.offset, pending = at, bytearray()
-        if pending.endswith(b"}") and len(pending) <= _LONGEST:
-            # A whole record that only lacks its newline counts; the newline then is a blank line.
-            entry = parse_line(bytes(pending), line=0, start=file.offset)
-            if isinstance(entry, TraceRecord):
-                file.offset += len(pending)
-                yield entry
-        kept = min(_MARK, file.offset)
-        file.mark = os.pread(fd, kept, file.offset - kept)
-    finally:
-        os.close(fd)
 
 
 def _stamp(path: str) -> Stamp:

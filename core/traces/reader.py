@@ -7,6 +7,7 @@ reader with SIGBUS, and files here are truncated and replaced while they are ope
 from __future__ import annotations
 
 import os
+import stat
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,14 +82,20 @@ class TraceFile:
         return len(self)
 
     def refresh(self) -> Change:
-        """Follow the file: index what was appended; start over where it was truncated or another took its place."""
+        """Follow the file: index what was appended; start over where it was truncated or another took its place.
+
+        "gone" where nothing that can be read stands in its place; what was read before stays readable.
+        """
         try:
             now = self.path.stat()
-        except FileNotFoundError:
+        except OSError:
             return "gone"
         then = os.fstat(self._fd)
         if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) or not self._still_holds(now.st_size):
-            self._start_over()
+            try:
+                self._start_over()
+            except (NotFoundError, DamagedError):
+                return "gone"
             self.index()
             return "replaced"
         if now.st_size == self._seen:
@@ -231,11 +238,15 @@ class TraceFile:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # not to wait for a pipe's writer
     except FileNotFoundError as error:
         raise NotFoundError(f"There is no trace {path}.") from error
     except OSError as error:
         raise DamagedError(f"The trace {path} cannot be opened: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise DamagedError(f"The trace {path} is no regular file.")
+    return fd
 
 
 def _stream(fd: int) -> Iterator[Entry]:

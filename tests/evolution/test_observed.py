@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.evolution import observed_project, runs
+from core.evolution import observed_files, runs
 from core.evolution.observed import QUIET_S
 from core.evolution.observed_project import Observer
 from core.evolution.run_view import CellView, RunView
@@ -420,7 +420,7 @@ def test_only_what_was_appended_is_read_again(world: World, monkeypatch: pytest.
         read.append(raw)
         return parse_line(raw, line=line, start=start)
 
-    monkeypatch.setattr(observed_project, "parse_line", counted)
+    monkeypatch.setattr(observed_files, "parse_line", counted)
     observer = Observer(world.project)
     view = only(observer.read())
     assert len(read) > 100
@@ -430,6 +430,41 @@ def test_only_what_was_appended_is_read_again(world: World, monkeypatch: pytest.
     optimizer.say("Enough.")
     assert only(observer.read()).state == "finished"
     assert len(read) == 3
+
+
+def test_a_read_that_may_take_no_time_goes_on_at_the_next_and_ends_alike(world: World) -> None:
+    """FAULTS: whole-file load. However large a loop's traces are, a look at them ends in time."""
+    optimizer = world.session(BUILDER, OPTIMIZE)
+    for run in range(1, 6):
+        optimizer.evaluator(CASES[0], run).answer(run)
+    observer = Observer(world.project, read_s=0.0)
+    reads = 1
+    views = observer.read()
+    assert observer.is_behind
+    while observer.is_behind:
+        views, reads = observer.read(), reads + 1
+    assert reads > 5
+    assert views == Observer(world.project).read()
+
+
+def test_what_names_no_skill_of_the_loop_is_not_parsed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAULTS: O(N) parse. A large Session of anybody's, at work just now, is scanned for two names and no more."""
+    session = world.session(BUILDER, "Tidy the files, please.")
+    for number in range(2000):
+        session.say(f"Step {number}.")
+    read: list[bytes] = []
+
+    def counted(raw: bytes, *, line: int, start: int) -> Entry:
+        read.append(raw)
+        return parse_line(raw, line=line, start=start)
+
+    monkeypatch.setattr(observed_files, "parse_line", counted)
+    observer = Observer(world.project)
+    assert observer.read() == ()
+    assert read == []
+    session.say("Now to skills/agent-optimization/SKILL.md.")
+    observer.read()
+    assert len(read) > 2000, "named by what was appended"
 
 
 def test_a_file_that_was_replaced_is_read_anew(world: World) -> None:

@@ -89,7 +89,7 @@ class ConsoleStore:
     @property
     def unfinished(self) -> frozenset[Topic]:
         """Return the topics that another load would know more of: counting takes a while, so it is done in parts."""
-        return frozenset({"sessions"}) if self._sessions.unread else frozenset()
+        return frozenset({"sessions"}) if self._sessions.unread or self.runs.is_behind else frozenset()
 
     def failed(self, error: Exception) -> ConsoleView:
         """Keep the last view and let it say that nothing newer could be read."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from core.evolution.observed_project import Observer
 
 LIVE = frozenset({"running", "waiting"})
+_OBSERVE_S = 0.25
+"""What reading the traces of other programs may take of a load; the next load goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,12 @@ class Runs:
         """What tells of other programs' runs."""
         from core.evolution.observed_project import Observer  # after the first paint
 
-        return Observer(self.project)
+        return Observer(self.project, read_s=_OBSERVE_S)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another read would know more of what other programs do."""
+        return self.observer.is_behind
 
     def read(self) -> tuple[RunView, ...]:
         """Read what changed since last time. A run that cannot be read is named in `damaged`."""
