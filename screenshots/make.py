@@ -26,16 +26,26 @@ from tui import boot
 from tui.cli import demo
 
 OUT = Path(__file__).parent
-SIZES = ((80, 24), (120, 40), (200, 60))
+SIZES = ((80, 24), (120, 40))
 WAITING: dict[str, Sequence[str]] = {"inbox": ("6",)}
+LIVE: dict[str, Sequence[str]] = {"live": ("2",), "sessions": ("1",)}
 ENDED: dict[str, Sequence[str]] = {
-    "sessions": ("1",),
     "matrix": ("2", "left_square_bracket"),
-    "trace": ("2", "left_square_bracket", "t", "down", "down", "down", "down"),
-    "scores": ("4",),
+    "cell": ("2", "left_square_bracket", "enter"),
+    "tree": ("3",),
+    "trace": ("2", "left_square_bracket", "t", *["down"] * 7),
+    "lanes": ("2", "left_square_bracket", "t", "w"),
+    "scores": ("4", "up"),
+    "plot": ("4", "p"),
     "versions": ("5",),
+    "diff": ("5", "d"),
+    "form": ("S",),
+    "palette": ("colon", "v"),
+    "settings": ("comma",),
     "help": ("question_mark",),
 }
+COLOURS = 160
+"""Enough for a terminal's text, and a picture is a third as large."""
 LONGEST_S = 1800
 
 
@@ -63,7 +73,7 @@ def main() -> None:
             approvals.decide(project, view.approval_id, "approve", actor="pictures")
             _until(project, build, lambda view: view.state == "finished")
             _until(project, "optimize", lambda view: bool(view.rounds) and view.state == "running")
-            asyncio.run(_all(project, {"live": ("2",)}, sizes))
+            asyncio.run(_all(project, LIVE, sizes))
             _until(project, "optimize", lambda view: view.state == "finished")
             asyncio.run(_all(project, ENDED, sizes))
         finally:
@@ -117,7 +127,7 @@ async def _picture(project: ProjectPaths, keys: Sequence[str], size: tuple[int, 
     store.load()
     app = Console(project, store)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(1.0)
+        await pilot.pause(1.5)
         for key in keys:
             await pilot.press(key)
             await pilot.pause(0.4)
@@ -132,7 +142,13 @@ async def _picture(project: ProjectPaths, keys: Sequence[str], size: tuple[int, 
 def _convert(path: Path) -> None:
     converter = shutil.which("rsvg-convert")
     if converter is not None:
-        subprocess.run([converter, "-z", "1", str(path), "-o", str(path.with_suffix(".png"))], check=True)
+        picture = path.with_suffix(".png")
+        subprocess.run([converter, "-z", "1", str(path), "-o", str(picture)], check=True)
+        from PIL import Image
+
+        with Image.open(picture) as image:
+            small = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        small.save(picture, optimize=True)
 
 
 if __name__ == "__main__":
