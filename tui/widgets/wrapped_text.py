@@ -51,7 +51,8 @@ class WrappedText(ScrollView, can_focus=True, inherit_bindings=False):
     def _wrap(self) -> None:
         width = max(1, self.scrollable_content_region.width - 2)
         self._wrapped = [piece for line in self._lines for piece in wrap(line, width, _indent(line))]
-        self.virtual_size = Size(1, len(self._wrapped))
+        # All texts that fit have one height: Textual lays the whole screen out again where this changes.
+        self.virtual_size = Size(1, max(len(self._wrapped), self.scrollable_content_region.height))
 
     def on_resize(self) -> None:
         self._wrap()
