@@ -27,6 +27,7 @@ def run_console(
     """
     boot.check_terminal()
     boot.prepare()
+    boot.write_utf8()
     gc.disable()  # until the first paint: what is imported and built by then stays
     # Imported here: Textual reads its settings from the environment that was just prepared.
     from tui import settings

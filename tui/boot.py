@@ -5,6 +5,7 @@ Textual reads its settings once, when it is imported, so `prepare` comes before 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import MutableMapping
@@ -43,6 +44,14 @@ def prepare(environ: MutableMapping[str, str] | None = None) -> None:
     env["TEXTUAL_ANIMATIONS"] = "none"
     env.setdefault("TEXTUAL_THEME", "ansi-dark")
     env.setdefault("ESCDELAY", "50")
+
+
+def write_utf8() -> None:
+    """Let the screen be written in UTF-8 whatever PYTHONIOENCODING or the locale say: characters that a terminal
+    can't show are kept from it by the ASCII filter, not by an encoding that spells them out and breaks every row.
+    """
+    if isinstance(sys.__stderr__, io.TextIOWrapper):
+        sys.__stderr__.reconfigure(encoding="utf-8", errors="replace")
 
 
 def wants_lean(environ: MutableMapping[str, str] | None = None) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.driver import Driver
@@ -22,6 +23,9 @@ from tui.screens.frame import Frame
 from tui.settings import Loaded, wants_ascii
 from tui.stores.console import ConsoleStore, ConsoleView
 from tui.stores.feed import Feed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Console(App[int], inherit_bindings=False):
@@ -134,6 +138,28 @@ class Console(App[int], inherit_bindings=False):
     def on_isolation_known(self, event: IsolationKnown) -> None:
         self.frame.isolation = event.layer
         self.frame.lines()
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """Leave because of a fault of Textual's own threads."""
+        from rich.traceback import Traceback
+
+        for shown in renderables:
+            fault = shown.trace.stacks[0] if isinstance(shown, Traceback) and shown.trace.stacks else None
+            words = f"{fault.exc_type}: {fault.exc_value}" if fault else "unknown"
+            self._leave(RuntimeError(f"in a thread of the terminal: {words}"))
+
+    def _fatal_error(self) -> None:
+        """Leave because of a fault: what is printed of it holds no variable, as Textual's own words do."""
+        self._leave(sys.exc_info()[1] or RuntimeError("unknown"))
+
+    def _leave(self, error: BaseException) -> None:
+        from rich.text import Text
+
+        from tui.crash import told
+
+        self._return_code = 1
+        self._exit_renderables.append(Text(told(error)))
+        self._close_messages_no_wait()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A fault of a worker is shown; it does not take the console down."""

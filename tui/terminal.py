@@ -7,6 +7,7 @@ NO_COLOR asks for it, and leaving cleanly whatever happens to the terminal (TERM
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
+from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 
@@ -50,6 +52,19 @@ class LeanDriver(LinuxDriver):
         except (OSError, ValueError):
             return (0, 0)  # the terminal is gone
         return size.columns, size.lines
+
+
+class _Typed(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
+    """What comes from the keyboard as text. A byte that is no UTF-8 becomes a stand-in: a terminal of another
+    encoding, or a noisy line, must not end the console (FAULTS: encoding assumptions).
+    """
+
+    def __init__(self, errors: str = "replace") -> None:
+        super().__init__(errors)
+
+
+linux_driver.getincrementaldecoder = lambda encoding: _Typed  # type: ignore[attr-defined]
+"""Textual's own decoder is strict, and the thread that reads the keyboard dies of it."""
 
 
 def forget_screen(app: App[int]) -> None:

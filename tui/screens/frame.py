@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from tui.screens.panes.trace import TracePane
 
 
+_ASKING = frozenset({"filter", "palette"})
+
+
 class Frame(ConsoleScreen):
     """The one screen of the console.
 
@@ -99,6 +102,9 @@ class Frame(ConsoleScreen):
             self.flash(f"Settings: {self.loaded.problems[0]}", "bad", ", shows them all")
         elif self._greeting:
             self.flash(*self._greeting)
+
+    def on_unmount(self) -> None:
+        self.works.end_all()
 
     def _first_pane(self) -> str:
         asked = self.view.inbox.pending or self.view.waiting
@@ -325,7 +331,9 @@ class Frame(ConsoleScreen):
         if self.read_only and by_id(action_id).dangerous:
             return
         if self._early is not None:
-            self._early.append(action_id)
+            # Nothing is decided before its facts are in sight, and what is typed after a question is words, not keys.
+            if not by_id(action_id).dangerous and not (self._early and self._early[-1] in _ASKING):
+                self._early.append(action_id)
             return
         head, _, rest = action_id.partition(".")
         if head == "pane" and rest in {pane for pane, _, _ in PANES}:

@@ -47,6 +47,11 @@ class Works:
             late[-1].end()
         return bool(late)
 
+    def end_all(self) -> None:
+        """Ask everything under way to end, as the console leaves: a thread would keep the process alive."""
+        for work in self._under_way:
+            work.end()
+
     def __bool__(self) -> bool:
         return bool(self._under_way)
 

@@ -27,7 +27,7 @@ from tui.widgets.lanes import Lanes
 from tui.widgets.line_list import LineList
 from tui.widgets.prompt import Prompt
 from tui.widgets.wrapped_text import WrappedText
-from tui.work import Work
+from tui.work import Ended, Work
 
 View = Literal["tree", "records", "lanes", "found"]
 Place = tuple[View, str, str, int]
@@ -177,6 +177,8 @@ class TraceParts(Pane):
 
         def report(done: int, total: int) -> None:
             nonlocal share
+            if not self.is_running:
+                raise Ended  # the console leaves, and a thread would keep its process alive
             share = done / total if total else 1.0
 
         try:
