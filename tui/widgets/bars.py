@@ -31,6 +31,8 @@ class Bar(Widget):
         return self._reverse
 
     def render_line(self, y: int) -> Strip:
+        if y:
+            return strip_of((), self.size.width, self.rich_style)
         line = two_sided(self._left, self._right, self.size.width) if self._right else self._left
         over = Style(reverse=True) if self.is_reverse() else None
         return strip_of(line, self.size.width, self.rich_style, over)
