@@ -91,7 +91,7 @@ class Frame(ConsoleScreen):
         self.whole = self.count()
         self.works = Works(self)
         self.query_one("#too-small", Bar).show(
-            ((" The console needs 60x15 cells; make this terminal larger.", "mark"),)
+            ((" Too small: 60x15 cells are needed.", "mark"),)
         )
         self.show(self.view)
         self.activate(self._first_pane())
