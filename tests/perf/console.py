@@ -43,7 +43,7 @@ def programs(small: Path, big: ProjectPaths) -> list[Program]:
             SMALL,
             (EXUVIA, "--home", str(small)),
             (AGENT, "v2", "65.00", "finished"),
-            (Place("scores", ("4",)), Place("sessions", ("1", "home"))),
+            (Place("scores", ("4", "home"), long=False), Place("sessions", ("1", "home"), long=False)),
         ),
         Program(
             BIG,
@@ -196,7 +196,10 @@ def main() -> None:
         print(json.dumps({"measures": columns, "once": once, "budgets": budgets, "load": os.getloadavg()}, indent=1))
         return
     print(f"120x40, xterm-256color; fastest of {given.rounds} interleaved starts; load now {os.getloadavg()[0]:.1f}")
-    print("\n".join((table(columns), "", table({"once": once}), "", judged(found))))
+    whole = {name: numbers for name, numbers in columns.items() if ":" not in name}
+    places = {name: numbers for name, numbers in columns.items() if ":" in name}
+    tables = [table(part) for part in (whole, places, {"once": once}) if part]
+    print("\n\n".join((*tables, judged(found))))
     if QUERIES not in columns:
         print(f"{QUERIES}: not run, it could not be installed")
 

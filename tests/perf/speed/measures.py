@@ -22,12 +22,16 @@ Numbers = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a program whose keys are measured: the keys that lead there, and the two that move to and fro."""
+    """A place in a program whose keys are measured: the keys that lead there, and the two that move to and fro.
+
+    In a `long` list three keys of four go forth, so that it scrolls too; in a short one every second, lest it end.
+    """
 
     name: str
     way: tuple[str, ...] = ()
     forth: str = "down"
     back: str = "up"
+    long: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ def keys(program: Program, place: Place) -> Numbers:
         _until_at_rest(terminal)
         go(terminal, place.way)
         _until_at_rest(terminal)
-        answers = [_press(terminal, place.forth if number % 4 < 3 else place.back) for number in range(KEYS)]
+        turn = 4 if place.long else 2
+        answers = [_press(terminal, place.back if number % turn == turn - 1 else place.forth) for number in range(KEYS)]
         moved = [answer for answer in answers if answer.size]
         held = _hold(terminal, place)
         terminal.send("home")
