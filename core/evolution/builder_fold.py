@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.evolution.builder_state import BuilderState, CaseHashes, CasePlan, Pilot, Prediction, Review, Score
+from core.evolution.builder_state import (
+    BuilderState,
+    CaseHashes,
+    CasePlan,
+    Pilot,
+    Prediction,
+    RejectedPilot,
+    Review,
+    Score,
+)
 from core.evolution.events import Event, EventName
 from core.evolution.verdict import SeparatingPrediction
 
@@ -157,8 +166,12 @@ def _lowest_restored(state: BuilderState, event: Event) -> BuilderState:
 
 
 def _decided(state: BuilderState, event: Event) -> BuilderState:
-    rejected = event["decision"] != "approve"
-    return replace(state, approval_id=None, rejection=event.get("reason") or "no reason given" if rejected else None)
+    if event["decision"] == "approve":
+        return replace(state, approval_id=None, rejection=None)
+    reason = event.get("reason") or "no reason given"
+    present = state.present_pilot
+    gone = (RejectedPilot(present, reason),) if present is not None else ()
+    return replace(state, approval_id=None, rejection=reason, rejected=(*state.rejected, *gone))
 
 
 def apply(state: BuilderState, event: Event) -> BuilderState:

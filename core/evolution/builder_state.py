@@ -91,6 +91,14 @@ class Pilot:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedPilot:
+    """A pilot as it stood when the operator rejected its freeze, and why; what replaces it is compared with it."""
+
+    pilot: Pilot
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the operator asked for: the highest baseline score wanted, and how many pilots may be used."""
 
@@ -130,6 +138,7 @@ class BuilderState:
     floors_of: int | None = None  # revision that the floors were measured on
     approval_id: str | None = None
     rejection: str | None = None
+    rejected: tuple[RejectedPilot, ...] = ()  # every one so far, oldest first
     frozen: int | None = None
     baseline: Mapping[str, Any] | None = None
     stop_reason: str | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
 from core.evolution.builder_freeze_rules import FLOOR_LIMIT
-from core.evolution.builder_state import BuilderState
+from core.evolution.builder_state import BuilderState, RejectedPilot
 from core.evolution.builder_view import pilot_row
 from core.evolution.specs import RunPaths, read_spec
 from core.foundation import strict_json
@@ -144,6 +144,7 @@ def approval_body(
             }
             for pilot in state.pilots
         ],
+        "rejected": [_rejected(state, one) for one in state.rejected],
         "selected_pilot": present.i if present else None,
         "baseline_wanted": state.limits.baseline_wanted,
         "pilots_used": state.pilot,
@@ -153,6 +154,13 @@ def approval_body(
         "floor_limit": FLOOR_LIMIT,
         "reason_required": bool(high),
     }
+
+
+def _rejected(state: BuilderState, one: RejectedPilot) -> dict[str, Any]:
+    """Return a pilot whose freeze was rejected, why, and which Cases are no longer what they were then."""
+    then = one.pilot.hashes
+    changed = [case_id for case_id in state.case_ids if then.get(case_id) != state.hashes.get(case_id)]
+    return {**pilot_row(one.pilot), "reason": one.reason, "changed_since": changed}
 
 
 def _high(state: BuilderState) -> list[str]:

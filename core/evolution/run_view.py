@@ -75,6 +75,18 @@ class RoundView:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedView:
+    """A pilot as it stood when the operator rejected its freeze: its row, why, and the cells that it was made of.
+
+    The pilot's number is used again for what replaces it, so `RunView.pilots` tells only of the newest.
+    """
+
+    pilot: Mapping[str, Any]
+    reason: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeldOutView:
     """A measurement of the held-out Cases: `stage` is baseline or final."""
 
@@ -120,6 +132,7 @@ class RunView:
     sessions: tuple[SessionView, ...] = ()
     contract: Mapping[str, Any] = field(default_factory=dict)
     pilots: tuple[Mapping[str, Any], ...] = ()
+    rejected_pilots: tuple[RejectedView, ...] = ()
     lowest_pilot: int | None = None
     frozen_pilot: int | None = None
     approval_id: str | None = None
@@ -178,6 +191,8 @@ def fold_view(run_id: str, spec: Mapping[str, Any], events: Iterable[Event], *, 
                 cell["session_id"] = event["session_id"]
         elif (change := _CHANGES.get(name)) is not None:
             view = change(view, event)
+            if name == EventName.APPROVAL_DECIDED and event["decision"] != "approve":
+                view = _rejected(view, event, cells)
     view = replace(
         view,
         updated=updated,
@@ -239,6 +254,20 @@ def _frozen(view: RunView, event: Event) -> RunView:
 
 def _decided(view: RunView, event: Event) -> RunView:
     return replace(_heard(view, event), approvals=(*view.approvals, event))
+
+
+def _rejected(view: RunView, event: Event, cells: Mapping[str, Mapping[str, Any]]) -> RunView:
+    """Keep the pilot whose freeze was rejected: a freeze is only ever asked for of the lowest one (no. 33)."""
+    pilot = next((pilot for pilot in view.pilots if pilot["i"] == view.lowest_pilot), None)
+    if pilot is None:
+        return view
+    newest = {
+        cell["case_id"]: name
+        for name, cell in cells.items()
+        if cell["stage"] == "pilot" and cell["index"] == pilot["i"]
+    }
+    gone = RejectedView(pilot, event.get("reason") or "no reason given", tuple(newest.values()))
+    return replace(view, rejected_pilots=(*view.rejected_pilots, gone))
 
 
 def _asked(view: RunView, event: Event) -> RunView:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.evolution.freeze import read_freeze
+from core.evolution.run_view import fold_view
 from core.state import approvals
 from core.state.scoreboard import read_scoreboard
 from tests.evolution.bench import (
@@ -464,6 +465,35 @@ async def test_approval_lists_bytes_pilots_and_findings_and_a_rejection_goes_bac
     assert await bench.refused("request_freeze", reason="again") == "rejected"
     bench.write_case(CASES[1], words="precise")
     assert (await bench.submit([CASES[1]]))["kind"] == "repair"
+
+
+async def test_what_was_rejected_is_still_told_when_it_is_asked_for_again(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, approve="ask")
+    await bench.contract()
+    await bench.pilot(40.0, words="one")
+    await bench.review("freeze")
+    waiting = asyncio.ensure_future(bench.call("request_freeze", reason="met"))
+    approval = await _pending(bench)
+    assert approval.body["rejected"] == []
+    approvals.decide(bench.project, approval.id, "reject", "Case 2 is too vague", actor="operator")
+    assert (await waiting)["refused"] == "rejected"
+    bench.scores[CASES[1]] = 30.0
+    bench.write_case(CASES[1], words="precise")
+    await bench.submit([CASES[1]])
+    await bench.review("revision")
+    assert (await bench.call("dispatch"))["score"] == 35.0
+    await bench.review("freeze")
+    waiting = asyncio.ensure_future(bench.call("request_freeze", reason="mended"))
+    body = (await _pending(bench)).body
+    (gone,) = body["rejected"]
+    assert (gone["i"], gone["score"]) == (1, 40.0), "its number is used again, and it stays what it was"
+    assert (gone["reason"], gone["changed_since"]) == ("Case 2 is too vague", [CASES[1]])
+    assert [(pilot["i"], pilot["score"]) for pilot in body["pilots"]] == [(1, 35.0)]
+    view = fold_view("build-1", {"kind": "build"}, bench.journal.events, alive=True)
+    assert [(one.pilot["score"], one.reason) for one in view.rejected_pilots] == [(40.0, "Case 2 is too vague")]
+    scores = {cell.cell: cell.score for cell in view.cells}
+    assert [scores[name] for name in view.rejected_pilots[0].cells] == [40.0, 40.0]
+    waiting.cancel()
 
 
 async def test_what_changes_while_the_operator_decides_is_not_frozen(tmp_path: Path) -> None:
