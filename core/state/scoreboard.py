@@ -38,6 +38,8 @@ __all__ = [
     "rendered",
 ]
 
+_MOST_KNOWN = 16
+_known: dict[Path, tuple[bytes, ScoreboardReading]] = {}
 _BREAK = re.compile(r"\r\n|\n|\r")
 _REPAIR = "Repair the file by hand (the line is named), then try again; nothing was written."
 
@@ -66,14 +68,24 @@ class ScoreboardReading:
 
 
 def read_scoreboard(path: Path) -> ScoreboardReading:
-    """Return what stands in the scoreboard at `path`; an absent one is empty. Never raises for what it holds."""
+    """Return what stands in the scoreboard at `path`; an absent one is empty. Never raises for what it holds.
+
+    One whose bytes are as they were is not parsed again: twenty thousand Runs take a second.
+    """
     try:
-        text = decode(path.read_bytes())
+        raw = path.read_bytes()
     except FileNotFoundError:
         return ScoreboardReading(exists=False)
     except OSError as error:
         return ScoreboardReading(diagnostics=(Diagnostic(path, 0, f"cannot be read: {error.strerror or error}"),))
-    return parse_scoreboard(text, path)
+    known = _known.get(path)
+    if known is not None and known[0] == raw:
+        return known[1]
+    reading = parse_scoreboard(decode(raw), path)
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[path] = (raw, reading)  # one step, so threads need no lock; a reading is never changed
+    return reading
 
 
 def parse_scoreboard(text: str, path: Path) -> ScoreboardReading:
