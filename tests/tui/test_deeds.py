@@ -143,8 +143,9 @@ async def test_read_only_has_no_such_keys(project: ProjectPaths, engine: GiveEng
     run, _ = ask_for_freeze(project)
     engine(run)
     async with console(project, read_only=True) as (app, pilot):
-        await pilot.press("6", "a", "y", "x", "R", "y", "u", "K", "y")
-        text = await until(app, pilot, lambda text: "READ-ONLY" in text)
+        await pilot.press("6", "a", "y", "x", "R", "y", "u", "K", "y", "K")
+        text = await until(app, pilot, lambda text: "Opened read-only: stop run is off." in text)
+        assert "READ-ONLY" in text
         assert "approve" not in text.split("\n")[-1]
         assert not app.frame.query_one(prompt.Prompt).is_busy
     assert decision(project) is None
@@ -159,6 +160,18 @@ async def test_a_pasted_text_is_no_key(project: ProjectPaths) -> None:
         app.post_message(events.Paste("R"))
         await pilot.pause(0.3)
     assert read_agent(project.agent(AGENT)).version == 2
+
+
+async def test_where_no_version_is_in_sight_a_rollback_is_asked_about(project: ProjectPaths) -> None:
+    agent = project.agent(AGENT)
+    async with console(project) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause(0.4)
+        await pilot.press("R")
+        await until(app, pilot, lambda text: "Roll helper back to v1?" in text)
+        await pilot.press("n")
+        await until(app, pilot, lambda text: "Nothing was changed." in text)
+    assert read_agent(agent).version == 2
 
 
 async def test_a_version_that_is_not_kept_is_no_goal(project: ProjectPaths) -> None:

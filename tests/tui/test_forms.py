@@ -223,9 +223,11 @@ async def test_right_completes_the_name_of_an_agent_that_is_there(project: Proje
 
 async def test_read_only_has_no_form(project: ProjectPaths) -> None:
     async with console(project, (80, 24), read_only=True) as (app, pilot):
-        await pilot.press("1", "S", "C", "K", "i")
-        await pilot.pause()
-        assert app.screen is app.frame
+        await pilot.press("1")
+        for key, label in (("S", "start"), ("C", "go on"), ("K", "stop run"), ("i", "say")):
+            await pilot.press(key)
+            await until(app, pilot, lambda text: f"Opened read-only: {label} is off." in text)  # noqa: B023
+            assert app.screen is app.frame
 
 
 # With a real engine

@@ -190,10 +190,23 @@ async def test_of_two_consoles_one_wins_and_the_other_is_told_who(
 async def test_read_only_decides_nothing(project: ProjectPaths) -> None:
     ask_question(project)
     async with console(project, (80, 24), read_only=True) as (app, pilot):
-        await pilot.press("6", "enter", "i", "a", "x")
+        await pilot.press("6")
         text = await until(app, pilot, lambda text: "Which register counts?" in text)
-        assert "y yes" not in text
+        assert "Opened read-only: decide it in another console" in text
+        for key, label in (("enter", "say"), ("i", "say"), ("a", "approve"), ("x", "reject")):
+            await pilot.press(key)
+            text = await until(app, pilot, lambda text: f"Opened read-only: {label} is off." in text)  # noqa: B023
+            assert "Open without --read-only to change things." in text
+            assert "y yes" not in text
     assert decided(project, QUESTION) is None
+
+
+async def test_read_only_does_not_offer_to_start_a_run(project: ProjectPaths) -> None:
+    async with console(project, (80, 24), read_only=True) as (app, pilot):
+        await pilot.press("6")
+        text = await until(app, pilot, lambda text: "nothing waits for you" in text)
+        assert "runs are started and decided elsewhere" in text
+        assert "Start a run" not in text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -90,9 +90,7 @@ class Frame(ConsoleScreen):
     def on_mount(self) -> None:
         self.whole = self.count()
         self.works = Works(self)
-        self.query_one("#too-small", Bar).show(
-            ((" Too small: 60x15 cells are needed.", "mark"),)
-        )
+        self.query_one("#too-small", Bar).show(((" Too small: 60x15 cells are needed.", "mark"),))
         self.show(self.view)
         self.activate(self._first_pane())
         if self.view.reading:
@@ -189,7 +187,7 @@ class Frame(ConsoleScreen):
         self.query_one("#footer", Bar).show(self._footer(width))
         filtered = next((rows.filter for rows in self.pane().query(RowList) if rows.filter), "")
         own = () if filtered or self.view.fault else self.pane().resting()
-        self.query_one(Prompt).rest(own or resting_line(self.view, filtered))
+        self.query_one(Prompt).rest(own or resting_line(self.view, filtered, read_only=self.read_only))
 
     def _footer(self, width: int) -> Line:
         return footer_line(self.active, width, self.useless(), read_only=self.read_only, changed=self.loaded.keys)
@@ -324,11 +322,9 @@ class Frame(ConsoleScreen):
 
     # Actions
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action == "do" and self.read_only and by_id(str(parameters[0])).dangerous)
-
     def run_action_by_id(self, action_id: str) -> None:
         if self.read_only and by_id(action_id).dangerous:
+            self._refuse(action_id)
             return
         if self._early is not None:
             # Nothing is decided before its facts are in sight, and what is typed after a question is words, not keys.
@@ -341,6 +337,11 @@ class Frame(ConsoleScreen):
         elif not self.pane().do(action_id):
             self._actions.do(action_id)
 
+    def _refuse(self, action_id: str) -> None:
+        """Say why a key that changes something does nothing here."""
+        label = by_id(action_id).label or action_id.partition(".")[0]
+        self.flash(f"Opened read-only: {label} is off.", "warn", "Open without --read-only to change things.")
+
     def flash(self, text: str, tone: str = "plain", hint: str = "") -> None:
         """Say what happened, on the prompt line."""
         if not self.stands:
@@ -349,7 +350,9 @@ class Frame(ConsoleScreen):
 
     def on_answer_wanted(self, event: AnswerWanted) -> None:
         event.stop()
-        if not self.read_only:
+        if self.read_only:
+            self._refuse("say")
+        else:
             self.deeds.answer(self.view, event.item_id, event.text)
 
     def on_copy_wanted(self, event: CopyWanted) -> None:

@@ -80,8 +80,9 @@ def footer_line(
     return tuple(line)
 
 
-def resting_line(view: ConsoleView, filtered: str) -> Line:
+def resting_line(view: ConsoleView, filtered: str, *, read_only: bool = False) -> Line:
     """Return what the prompt line says while nothing was asked: a filter, a fault, what waits, or what to do next."""
+    start = "Opened read-only, so runs start elsewhere" if read_only else "S starts a run"
     if filtered:
         return ((f" showing rows with {filtered!r}", "mark"), ("   Esc shows all", "dim"))
     if view.fault:
@@ -90,13 +91,14 @@ def resting_line(view: ConsoleView, filtered: str) -> Line:
         first = view.inbox.pending[0]
         what = f"freeze of {first.benchmark_id}" if first.kind == "freeze" else first.kind.replace("_", " ")
         how = "Enter answers" if first.kind == "question" else "then a or x"
-        return ((f" A {what} waits for your decision: press 6, read, {how}", "mark"),)
+        way = "6 shows it; decide it elsewhere, this is read-only" if read_only else f"press 6, read, {how}"
+        return ((f" A {what} waits for your decision: {way}", "mark"),)
     if view.sessions.live:
         run = view.sessions.live[0]
         doing = f" {run.role} {run.step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")
         return ((doing, "dim"),)
     if view.subject is None:
-        return ((" Nothing here yet. S starts a run; exuvia demo shows the whole loop", "dim"),)
+        return ((f" Nothing here yet. {start}; exuvia demo shows the whole loop", "dim"),)
     if not view.sessions.runs:
-        return ((" No run yet. S starts one", "dim"),)
+        return ((f" No run yet. {start}", "dim"),)
     return ((" No run is live. o looks at another agent, ? shows all keys", "dim"),)

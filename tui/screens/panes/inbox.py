@@ -81,6 +81,11 @@ class InboxPane(Pane):
     # What is in sight
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing can be decided or started here."""
+        return bool(getattr(self.screen, "read_only", False))
+
+    @property
     def page(self) -> Item | None:
         """Return the item whose page is in sight, None while the list is."""
         inbox = self.view.inbox
@@ -181,10 +186,13 @@ class InboxPane(Pane):
             return ()
         more = f" [ and ] go through all {len(pending)}." if len(pending) > 1 else ""
         if page is None:
-            return ((" Enter opens what is selected; a and x decide it.", "mark"), (more, "dim"))
+            told = "Enter opens what is selected" + ("; a and x decide it." * (not self.read_only) or ".")
+            return ((f" {told}", "mark"), (more, "dim"))
         if page.decided:
             return ((" This is decided. Esc goes back to the list.", "dim"),)
         says = {"question": "Enter sends this answer, i your own words; x leaves it unanswered."}
+        if self.read_only:
+            return ((" Opened read-only: decide it in another console, or: exuvia approvals", "mark"), (more, "dim"))
         kind = KINDS.get(page.kind)
         told = says.get(page.kind) or (f"a {kind.approve}; x {kind.reject}." if kind else "Esc goes back.")
         return ((f" {told}", "mark"), (more, "dim"))
@@ -282,7 +290,9 @@ class InboxPane(Pane):
                 _note(
                     "none",
                     ("Freezes, questions and tool calls that wait for you are decided here.", "dim"),
-                    ("Start a run that asks: S. Its question then stands here, and 6 opens it.", "dim"),
+                    ("Opened read-only: runs are started and decided elsewhere; you see it here.", "dim")
+                    if self.read_only
+                    else ("Start a run that asks: S. Its question then stands here, and 6 opens it.", "dim"),
                 )
             )
         if inbox.decided:
