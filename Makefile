@@ -12,7 +12,8 @@ help:  ## what can be made
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 4))' \
-		|| { echo "Exuvia needs Python 3.11.4 or newer; name one with: make demo PYTHON=/path/to/python3"; exit 2; }
+		|| { echo "Exuvia needs Python 3.11.4 or newer and found $$($(PYTHON) -V 2>&1); name one: make demo PYTHON=/path/to/python3"; \
+		exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -211,8 +211,8 @@ ACTIONS: tuple[Action, ...] = (
         ("R",),
         "R",
         "global",
-        "Roll the agent back: to the version selected in Versions or Scores, else to the accepted one before. "
-        "Asks y, and stops the run first, where one is at work on the agent.",
+        "Roll the agent back to the version selected in Versions or Scores: at once, u undoes it. From other panes to "
+        "the accepted version before; then, and where a run is at work on the agent, it asks y first.",
         "roll back",
         dangerous=True,
     ),

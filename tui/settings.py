@@ -104,10 +104,16 @@ def load(path: Path | None = None) -> Loaded:
     except FileNotFoundError:
         return Loaded(path=file)
     except (OSError, ValueError, RecursionError) as error:
-        return Loaded(problems=(f"not read: {visible_line(str(error))}",), path=file)
+        return Loaded(problems=(_broken(str(error)),), path=file)
     problems: list[str] = []
     keys = _keys(document.pop("keys", {}), problems)
     return Loaded(_settings(document, problems), keys, tuple(problems), file)
+
+
+def _broken(reason: str) -> str:
+    """Say first where a file is broken, as the end of a long line may not be seen."""
+    what, at, where = visible_line(reason).partition(" (at ")
+    return f"{where.rstrip(')')}: {what}; nothing of the file counts" if at else f"not read: {what}"
 
 
 def _settings(document: dict[str, Any], problems: list[str]) -> Settings:

@@ -38,7 +38,7 @@ def test_no_file_means_defaults_and_no_fault(tmp_path: Path) -> None:
         ("thema = 'dark'", "meant is perhaps theme"),
         ("mouse = 1", "mouse"),
         ("mouse = 'yes'", "true or false"),
-        ("= nonsense", "line 2"),
+        ("= nonsense", "line 2, column 1: Invalid statement"),
         ("[keys]\nrolback = 'r'", "meant is perhaps rollback"),
         ("[keys]\nrollback = 7", "rollback"),
         ("[keys]\nrollback = 'ctrl+b'", "taken by terminals"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SLIP_S = 0.3
 """A dangerous key this soon after a change of pane may have been meant for the pane before."""
 TWICE_S = 3.0
+_SHOW_VERSIONS = frozenset({"versions", "scores"})
 
 
 class GlobalActions:
@@ -123,12 +124,12 @@ class GlobalActions:
         self.frame.deeds.resume(self.frame.query_one(SessionsPane).selected())
 
     def do_rollback(self) -> None:
-        slip = monotonic() - self.frame.changed_pane < SLIP_S
-        self.frame.deeds.roll_back(
-            self.frame.view,
-            self.frame.pane().version_in_sight(),
-            ask=slip or self.frame.loaded.settings.confirm_rollback,
-        )
+        frame = self.frame
+        # Asked where no version is in sight that R would go to, or where the key may be a slip.
+        unseen = frame.active not in _SHOW_VERSIONS
+        slip = monotonic() - frame.changed_pane < SLIP_S
+        ask = unseen or slip or frame.loaded.settings.confirm_rollback
+        frame.deeds.roll_back(frame.view, frame.pane().version_in_sight(), ask=ask)
 
     def do_undo(self) -> None:
         self.frame.deeds.undo(self.frame.view)

@@ -33,6 +33,14 @@ _WORDS = (
     ("Candidate", "A small change of the agent that the Optimizer proposes, with a prediction."),
     ("Reference", "The version to beat: the last accepted one. Only a strictly higher score is accepted."),
     ("Held out", "Cases that are measured and never shown to the Optimizer."),
+    ("Idle", "What an agent gets on a Case that does nothing at all: its floor."),
+    ("Standard", "The files that a check compares with; the column holds the beginning of their hash."),
+    ("Prediction", "Held: the measured change went as predicted, Case by Case. Missed: it did not."),
+    ("Supported", "The hypothesis, judged by the Optimizer after the measurement; no part of the decision."),
+    ("Unevaluable", "A Candidate whose measurement failed: it is neither better nor worse."),
+    ("Noise", "A change that is not larger than the runs of one Case differ among themselves."),
+    ("$?", "A cost that nobody told, or told only in part. Unknown is not zero."),
+    ("Vault", "The agent's secrets; in no version, no archive and on no screen."),
 )
 
 
@@ -67,7 +75,7 @@ class HelpScreen(ConsoleScreen):
 def help_lines(pane: str, *, read_only: bool, changed: Mapping[str, tuple[str, ...]]) -> Sequence[Line]:
     """Return the help: the pane at hand first, then the rest in the registry's order."""
     scopes = sorted(SCOPES, key=lambda scope: scope[0] != pane)
-    lines: list[Line] = []
+    lines: list[Line] = [(("* changes something on disk or stops a run", "dim"),), ()]
     for scope, title in scopes:
         actions = of_scope(scope, read_only=read_only)
         if not actions:
@@ -79,7 +87,6 @@ def help_lines(pane: str, *, read_only: bool, changed: Mapping[str, tuple[str, .
             if (keys := shown_keys(action, changed))
         ]
         lines.append(())
-    lines.append((("* changes something on disk or stops a run", "dim"),))
     lines += [(), (("Marks of a cell", "title"),)]
     lines += [
         ((f"  {mark}", tone), (" " * 9, "plain"), (_STATES[state], "plain")) for state, (mark, tone) in MARKS.items()
