@@ -18,9 +18,12 @@ boot.prepare()  # before Textual is imported anywhere
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in ("NO_COLOR", "COLORTERM", "SSH_CONNECTION", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
+    own = tmp_path_factory.mktemp("person")  # what is copied and remembered stays out of the person's own files
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(own / name.lower()))
 
 
 @pytest.fixture
