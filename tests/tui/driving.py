@@ -26,7 +26,8 @@ async def console(
     store = ConsoleStore(project)
     store.load()
     app = Console(project, store, read_only=read_only, loaded=loaded)
-    async with app.run_test(size=size) as pilot:
+    # Tooltips and notifications: a screen then has the widgets that it has in a real terminal.
+    async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:
         await pilot.pause()
         yield app, pilot
 

@@ -180,6 +180,18 @@ async def test_the_form_explains_each_field_and_reaches_start(project: ProjectPa
         await until(app, pilot, lambda text: "Agent: name one" in text and "say something here" in text)
 
 
+async def test_what_is_said_follows_the_cursor(project: ProjectPaths) -> None:
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("S")
+        await until(app, pilot, lambda text: "a new name makes a new agent" in text)
+        await pilot.press("tab")
+        await until(app, pilot, lambda text: "What the agent is for, in a sentence." in text)
+        await pilot.press("down")
+        await until(app, pilot, lambda text: "What the benchmark shall measure" in text)
+        await pilot.press("up", "up")
+        await until(app, pilot, lambda text: "a new name makes a new agent" in text)
+
+
 async def test_what_was_typed_is_there_again_after_esc(project: ProjectPaths, state: Path) -> None:
     async with console(project, (80, 24)) as (app, pilot):
         await pilot.press("S")

@@ -17,7 +17,9 @@ from tui.actions import ACTIONS
 from tui.ascii import to_ascii
 from tui.keys import key_name
 from tui.palette import THEMES, TONES, use_theme
+from tui.screens.base import ConsoleScreen
 from tui.screens.settings import SettingsScreen
+from tui.settings import SETTINGS
 
 
 def written(path: Path, text: str) -> settings.Loaded:
@@ -147,6 +149,29 @@ async def test_the_settings_screen_changes_the_file_and_the_screen(project: Proj
         assert settings.load(file).settings.characters == "ascii"
         await pilot.press("escape")
         assert screen_text(app).replace("\n", "").isascii()
+
+
+async def test_the_text_below_the_settings_follows_the_cursor(project: ProjectPaths, tmp_path: Path) -> None:
+    async with console(project, loaded=settings.load(tmp_path / "settings.toml")) as (app, pilot):
+        await pilot.press("comma")
+        await until(app, pilot, lambda text: SETTINGS["theme"].says[:40] in text)
+        for name in list(SETTINGS)[1:]:
+            await pilot.press("down")
+            await until(app, pilot, lambda text, name=name: SETTINGS[name].says[:40] in text)  # type: ignore[misc]
+
+
+async def test_every_screen_knows_when_it_is_whole(project: ProjectPaths, tmp_path: Path) -> None:
+    """A screen that never takes itself for whole does not follow its own cursor."""
+    async with console(project, loaded=settings.load(tmp_path / "settings.toml")) as (app, pilot):
+        for key in ("", "S", "comma", "colon"):
+            if key:
+                await pilot.press(key)
+                await until(app, pilot, lambda _: app.screen is not app.frame)
+            assert isinstance(app.screen, ConsoleScreen)
+            assert app.screen.stands, key or "frame"
+            if key:
+                await pilot.press("escape")
+                await until(app, pilot, lambda _: app.screen is app.frame)
 
 
 async def test_the_palette_finds_actions_and_things(project: ProjectPaths) -> None:

@@ -22,7 +22,11 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         return self.is_running and 0 < self.whole == self.count()
 
     def count(self) -> int:
-        """Return how many widgets the screen has now. Asked often, so it goes without a query."""
+        """Return how many widgets the screen has now. Asked often, so it goes without a query.
+
+        Textual adds some of its own (for tooltips and toasts) that no query tells of, and that a test has only where
+        it asks for them: `whole` is always what this counts.
+        """
         return sum(1 for _ in self.walk_children())
 
     def run_action_by_id(self, action_id: str) -> None:

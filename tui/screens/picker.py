@@ -56,7 +56,7 @@ class PickerScreen(ConsoleScreen):
         yield Bar(id="picker-footer")
 
     def on_mount(self) -> None:
-        self.whole = len(self.query("*"))
+        self.whole = self.count()
         self.query_one("#picker-title", Bar).show(
             ((f" {self._title}", "strong"),), ((f"{len(self._choices)} ", "dim"),)
         )

@@ -40,7 +40,7 @@ class SettingsScreen(ConsoleScreen):
         yield Bar(id="settings-footer")
 
     def on_mount(self) -> None:
-        self.whole = len(self.query("*"))
+        self.whole = self.count()
         self.query_one("#settings-title", Bar).show(((" Settings", "strong"),), ((f"{self._file} ", "plain"),))
         self.query_one("#settings-footer", Bar).show(
             ((" Enter", "key"), (" change and save   ", "dim"), ("Esc", "key"), (" back   ", "dim"),

@@ -68,7 +68,7 @@ class StartScreen(ConsoleScreen):
         yield Bar(id="form-footer")
 
     def on_mount(self) -> None:
-        self.whole = len(self.query("*"))
+        self.whole = self.count()
         self.query_one("#form-footer", Bar).show(
             ((" Tab", "key"), (" next   ", "dim"), ("Left Right", "key"), (" choose   ", "dim"), ("PgDn", "key"),
              (" to Start   ", "dim"), ("Esc", "key"), (" back, keeps what you typed", "dim"))
