@@ -143,6 +143,24 @@ async def test_several_are_a_list_that_leads_to_pages_and_back(project: ProjectP
         assert (item := app.frame.query_one("#inbox-items").key) == app.frame.view.inbox.pending[1].id, item  # type: ignore[attr-defined]  # a RowList
 
 
+async def test_a_freeze_asked_for_again_tells_what_was_rejected_and_what_changed_since(
+    project: ProjectPaths, engine: GiveEngine
+) -> None:
+    run, _ = ask_for_freeze(project)
+    engine(run)
+    approval, _ = approvals.get(project, FREEZE)
+    gone = {"i": 1, "score": 42.33, "predicted": 32.0, "observed": 30.0, "missed": False, "reason": "a riddle"}
+    body = {**approval.body, "rejected": [{**gone, "changed_since": ["CASE-002-gateway"]}]}
+    path = project.approvals / f"{FREEZE}.json"
+    path.write_text(json.dumps({**approval.model_dump(mode="json"), "body": body}))
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("6")
+        text = await until(app, pilot, lambda text: "Pilots" in text)
+        assert "score 42.33  rejected: a riddle" in text
+        assert "again" in next(line for line in text.splitlines() if "score 34.00" in line)
+        assert "Since your rejection (a riddle): CASE-002 changed" in text
+
+
 async def test_what_was_decided_says_who_and_when_and_is_read_again(project: ProjectPaths, engine: GiveEngine) -> None:
     run, _ = ask_for_freeze(project)
     engine(run)

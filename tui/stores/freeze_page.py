@@ -30,6 +30,15 @@ class PilotRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A pilot whose freeze the operator rejected before: why, and which Cases are no longer what they were then."""
+
+    pilot: PilotRow
+    reason: str
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CaseRow:
     """A Case to be frozen, with its two texts. `floor` is what an agent gets that does nothing."""
 
@@ -72,6 +81,7 @@ class FreezeView:
     config_sha256: str
     floor_limit: float | None
     reason_required: bool
+    rejected: tuple[RejectedRow, ...] = ()
 
 
 def freeze_page(project: ProjectPaths, approval: Approval) -> FreezeView:
@@ -107,6 +117,7 @@ def freeze_page(project: ProjectPaths, approval: Approval) -> FreezeView:
         _text(body.get("config_sha256")),
         _number(body.get("floor_limit")),
         body.get("reason_required") is True,
+        tuple(_rejected(one) for one in _mappings(body.get("rejected"))),
     )
 
 
@@ -122,6 +133,12 @@ def _pilot(pilot: dict[str, Any], chosen: object) -> PilotRow:
         i == chosen,
         _text(pilot.get("note")),
     )
+
+
+def _rejected(one: dict[str, Any]) -> RejectedRow:
+    changed = one.get("changed_since")
+    names = tuple(name for name in changed if isinstance(name, str)) if isinstance(changed, list) else ()
+    return RejectedRow(_pilot(one, None), _text(one.get("reason")), names)
 
 
 def _case(case: dict[str, Any], floors: dict[str, Any], benchmark: BenchmarkPaths | None) -> CaseRow:

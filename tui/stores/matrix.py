@@ -126,13 +126,27 @@ class MatrixStore:
 
     def _of_run(self, view: RunView, subject: Subject) -> list[MatrixPage]:
         groups: dict[tuple[str, int, int], dict[tuple[str, int], CellView]] = {}
+        gone = {name: at for at, one in enumerate(view.rejected_pilots) for name in one.cells}
+        past: dict[int, dict[tuple[str, int], CellView]] = {}
+        after: dict[int, tuple[str, int, int]] = {}
         for cell in view.cells:
             version = cell.version if cell.stage != "pilot" else 0
-            groups.setdefault((cell.stage, cell.index, version), {})[cell.case_id, cell.run] = cell
-        pages = [self._page(view, key, cells, subject) for key, cells in groups.items()]
+            key = (cell.stage, cell.index, version)
+            groups.setdefault(key, {})[cell.case_id, cell.run] = cell
+            if (at := gone.get(cell.cell)) is not None:
+                past.setdefault(at, {})[cell.case_id, cell.run] = cell
+                after[at] = key
+        pages: list[MatrixPage] = []
+        for key, cells in groups.items():
+            # A pilot whose freeze was rejected gives its number to what replaces it, and keeps a page of its own.
+            before = [at for at in past if after[at] == key and past[at] != cells]
+            pages += [self._page(view, key, past[at], subject, at) for at in before]
+            pages.append(self._page(view, key, cells, subject))
         planned = view.contract.get("planned_cases")
         under_way = max((key[1] for key in groups if key[0] == "pilot"), default=0)
         drafting = view.kind == "build" and view.state in LIVE and view.frozen_pilot is None
+        # After a rejection it is the rejected pilot that is mended, and no new one begins.
+        drafting = drafting and not any(one.pilot in view.pilots for one in view.rejected_pilots)
         if drafting and isinstance(planned, list) and planned and len(view.pilots) == under_way:
             rows = tuple(
                 MatrixRow(case_id, self._title(subject, case_id), (Cell(case_id, 1, "planned"),), None)
@@ -142,8 +156,8 @@ class MatrixStore:
             title = f"Pilot {under_way + 1}" + ("" if view.observed else f" of {view.spec.get('pilots', '?')}")
             note = f"{view.phase}: the Cases are being written" if not under_way else f"{view.phase}"
             if not under_way or view.phase in ("drafting", "review", "pilot"):
-                key = f"{view.run_id}:pilot:{under_way + 1}:0"
-                page = MatrixPage(key, title, note, None, 1, rows, None, complete=False, live=True)
+                name = f"{view.run_id}:pilot:{under_way + 1}:0"
+                page = MatrixPage(name, title, note, None, 1, rows, None, complete=False, live=True)
                 at = under_way + 1
                 pages.append(replace(page, short=f"P{at}", run_id=view.run_id, stage="pilot", index=at))
         return pages
@@ -154,15 +168,19 @@ class MatrixStore:
         key: tuple[str, int, int],
         cells: dict[tuple[str, int], CellView],
         subject: Subject,
+        rejected: int | None = None,
     ) -> MatrixPage:
+        """Return a page of a run; of a pilot as it was when its freeze was rejected, where `rejected` tells which."""
         from core.state.evaluation import mean_score  # after the first paint
 
         stage, index, version = key
         evaluators = {s.cell: s.session_id for s in view.sessions if s.role == "evaluator" and s.cell}
         told = [evaluators.get(cell.cell, "") for cell in cells.values()]
         titles = [self._title(subject, case_id) for case_id, _ in cells]
-        mark = (cells, told, titles, _headline(view, stage, index, version), _short(view, *key), view.state)
-        name = f"{view.run_id}:{stage}:{index}:{version}"
+        headline = _headline(view, stage, index, version) if rejected is None else _rejected(view, rejected)
+        short = _short(view, *key) if rejected is None else f"P{index}x"
+        mark = (cells, told, titles, headline, short, view.state)
+        name = f"{view.run_id}:{stage}:{index}:{version}" + ("" if rejected is None else f":rejected:{rejected}")
         known = self._pages.get(name)
         if known is not None and known[0] == mark:  # what has ended need not be made again while the next is measured
             return known[1]
@@ -191,7 +209,7 @@ class MatrixStore:
             mean_score(scored) if scored else None,
             complete,
             live,
-            _short(view, stage, index, version),
+            short,
             view.run_id,
             stage,
             index,
@@ -281,14 +299,23 @@ def _observed_headline(view: RunView, stage: str, index: int, version: int) -> t
     return title, "observed, not on the scoreboard"
 
 
+def _rejected(view: RunView, at: int) -> tuple[str, str]:
+    one = view.rejected_pilots[at]
+    return f"Pilot {one.pilot['i']} of {view.spec.get('pilots', '?')}, rejected", f"reason: {one.reason}"
+
+
 def _headline(view: RunView, stage: str, index: int, version: int) -> tuple[str, str]:
     if view.observed:
         return _observed_headline(view, stage, index, version)
     if stage == "pilot":
         pilot = next((pilot for pilot in view.pilots if pilot["i"] == index), None)
         title = f"Pilot {index} of {view.spec.get('pilots', '?')}"
+        gone = [one for one in view.rejected_pilots if one.pilot["i"] == index]
         if pilot is None:
             return title, "running"
+        if gone and gone[-1].pilot == pilot:  # nothing has been measured in its place yet
+            return f"{title}, rejected", f"reason: {gone[-1].reason}"
+        title += ", again" if gone else ""
         predicted = pilot.get("predicted")
         note = f"predicted {predicted:g}, observed {pilot.get('observed', 0):g}" if predicted is not None else ""
         marks = [note, "prediction missed" if pilot.get("missed") else "", "frozen" if pilot.get("frozen") else ""]

@@ -72,7 +72,10 @@ def _base(
 ) -> Base | None:
     if page.stage == "pilot":
         before = [other for other in earlier if (other.run_id, other.stage) == (page.run_id, "pilot")]
-        return of_page(before[-1], f"pilot {before[-1].index}") if before else None
+        if not before:
+            return None
+        was_rejected = before[-1].index == page.index
+        return of_page(before[-1], f"pilot {before[-1].index}" + (", rejected" if was_rejected else ""))
     if page.stage == "heldout":
         before = [other for other in earlier if other.stage == "heldout" and other.version != page.version]
         return of_page(before[-1], f"v{before[-1].version}, held out") if before else None

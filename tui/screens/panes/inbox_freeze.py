@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tui.screens.panes.base import local, points
-from tui.stores.freeze_page import CaseRow, Finding, FreezeView, PilotRow
+from tui.stores.freeze_page import CaseRow, Finding, FreezeView, PilotRow, RejectedRow
+from tui.widgets.grid_cells import number as number_of
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, fit, short, wrap
 
@@ -27,7 +28,12 @@ def freeze_rows(freeze: FreezeView, came: Line, width: int) -> list[Row]:
         else f" (at most {freeze.wanted:g} is wanted; predicted and observed: the Cases it changed)"
     )
     rows += [_text("pilots", (("Pilots", "title"), (wanted, "dim")))]
-    rows += [_pilot_row(pilot, freeze.wanted, width) for pilot in freeze.pilots]
+    for pilot in freeze.pilots:
+        before = [one for one in freeze.rejected if one.pilot.i == pilot.i]
+        rows += [_rejected_row(one, number, width) for number, one in enumerate(before)]
+        rows.append(_pilot_row(pilot, freeze.wanted, width, again=bool(before)))
+    if freeze.rejected:
+        rows += [_text(f"since:{at}", line) for at, line in enumerate(wrap(_since(freeze.rejected[-1]), width, 2))]
     name = _name_width(width)
     heading = fit("score", 9, right=True) + fit("idle", 7, right=True) + f"  {'statement':<10} {'rubric':<10} standard"
     rows.append(_text("cases", (("Cases", "title"), (" " * (name - 5) + heading, "dim"))))
@@ -42,7 +48,26 @@ def freeze_rows(freeze: FreezeView, came: Line, width: int) -> list[Row]:
     return rows
 
 
-def _pilot_row(pilot: PilotRow, wanted: float | None, width: int) -> Row:
+def _rejected_row(one: RejectedRow, number: int, width: int) -> Row:
+    """Return a pilot as it was when its freeze was rejected: its number was used again for what replaced it."""
+    line: Line = (
+        (f"  {one.pilot.i}  ", "strong"),
+        ("score ", "dim"),
+        (fit(points(one.pilot.score), 7), "plain"),
+        ("rejected: ", "bad"),
+        (short(one.reason, max(8, width - 28)), "plain"),
+    )
+    return _text(f"rejected:{one.pilot.i}:{number}", line)
+
+
+def _since(last: RejectedRow) -> Line:
+    """Return what is new since the operator last said no."""
+    changed = ", ".join(number_of(name) for name in last.changed)
+    told = f"{changed} changed" if changed else "no Case changed"
+    return ((f"  Since your rejection ({last.reason}): ", "dim"), (told, "mark" if changed else "bad"))
+
+
+def _pilot_row(pilot: PilotRow, wanted: float | None, width: int, *, again: bool = False) -> Row:
     met = wanted is not None and pilot.score is not None and pilot.score <= wanted
     tone = "good" if met else "plain"
     observed = pilot.observed if pilot.observed is not None else pilot.score
@@ -55,6 +80,7 @@ def _pilot_row(pilot: PilotRow, wanted: float | None, width: int) -> Row:
         ("observed ", "dim"),
         (fit(points(observed), 7), "plain"),
         ("missed " if pilot.missed else "", "warn"),
+        ("again " if again else "", "strong"),
         ("" if pilot.valid else "void ", "bad"),
         ("<- would be frozen " if pilot.chosen else "", "mark"),
         (short(pilot.note, max(0, width - 72)) if width > 90 else "", "dim"),

@@ -53,7 +53,7 @@ _ORDERS = {
 def head(page: MatrixPage) -> tuple[Line, Line]:
     """Return the two sides of a page's first line: its name, and its mean with what it is held against."""
     left: list[Span] = [(f" {page.title}", "strong")]
-    if len(page.note) <= 30:
+    if _is_beside_title(page):
         left += [("  ", "plain"), (page.note, note_tone(page))]
     right: list[Span] = [("mean ", "dim"), (points(page.mean), score_tone(page.mean))]
     if not page.complete:
@@ -71,9 +71,14 @@ def head(page: MatrixPage) -> tuple[Line, Line]:
     return tuple(left), tuple(right)
 
 
+def _is_beside_title(page: MatrixPage) -> bool:
+    """Tell whether the note stands beside the title; below it where the line has a mean and a difference to tell."""
+    return len(page.note) <= (30 if page.live or not page.against else 14)
+
+
 def note_tone(page: MatrixPage) -> str:
     """Return the tone of what came of a page."""
-    return "warn" if page.live else "bad" if page.note.startswith("rejected") else "plain"
+    return "warn" if page.live else "bad" if page.note.startswith(("rejected", "reason: ")) else "plain"
 
 
 def state(page: MatrixPage, shown: int, order: str, wanted: str) -> tuple[Line, Line]:
@@ -86,7 +91,7 @@ def state(page: MatrixPage, shown: int, order: str, wanted: str) -> tuple[Line, 
         left += [("  ", "plain"), (length + "·" * (12 - len(length)), "accent")]
         if page.left_ms is not None:
             left.append((f"  {left_words(page.left_ms)}", "dim"))
-    elif len(page.note) > 30:
+    elif not _is_beside_title(page):
         left += [("  ", "plain"), (page.note, note_tone(page))]
     right: list[Span] = []
     if wanted:
