@@ -77,7 +77,7 @@ def chat_to_resume(agent: AgentPaths, session_id: str) -> SessionHead:
     head = session_head(agent, session_id)
     if head is None:
         raise NotFoundError(
-            f"Agent {agent.id} has no session {session_id!r}.", hint=f"List them: exuvia trace list {agent.id}"
+            f"Agent {agent.id} has no session {session_id!r}.", hint=f"List them: exuvia trace list --agent {agent.id}"
         )
     if head.source != SOURCE:
         raise UsageError(

@@ -154,7 +154,7 @@ class Box:
 def opened(project: ProjectPaths, session_id: str, *, agent_id: str, role: str, run_id: str = "") -> Iterator[Box]:
     """Listen for a Session while the block runs. Raises ConflictError where another process runs the same one."""
     if not SESSION_ID.fullmatch(session_id):
-        raise UsageError(f"{session_id!r} is no session id.", hint="Name a session: exuvia trace list AGENT")
+        raise UsageError(f"{session_id!r} is no session id.", hint="Name a session: exuvia trace list --agent AGENT")
     root = project.mail / session_id
     readonly.refuse(root)
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ def _resolve(project: ProjectPaths, session_or_run: str) -> str:
         )
     raise NotFoundError(
         f"There is no session and no run {session_or_run!r} in project {project.id}.",
-        hint="List them: exuvia runs list, exuvia trace list AGENT",
+        hint="List them: exuvia runs list, exuvia trace list --agent AGENT",
     )
 
 

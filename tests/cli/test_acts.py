@@ -167,7 +167,8 @@ def test_an_approval_is_listed_shown_and_decided_once(project: ProjectPaths, fre
     assert approval in call("approvals", "list", "--home", fresh).out
     told = call("approvals", "show", approval, "--home", fresh).out
     assert "1: 40 / 55.5   <- would be frozen" in told
-    assert "CASE-001-a  score -  floor 4  A" in told
+    assert "CASE-001-a  score -  idle 4  A" in told
+    assert "idle: what an agent scores that does nothing" in told
     assert "leak: shared words (waived: the name of the file)" in told
     facts = call("approvals", "show", approval, "--json", "--home", fresh).document
     assert facts["decision"] is None
@@ -179,7 +180,9 @@ def test_an_approval_is_listed_shown_and_decided_once(project: ProjectPaths, fre
     assert second.code == 1
     assert decided.document["decision"]["signature"] in second.document["error"]
     assert call("approvals", "list", "--json", "--home", fresh).document["pending"] == []
-    assert "a riddle" in call("approvals", "show", approval, "--home", fresh).out
+    after = call("approvals", "show", approval, "--home", fresh).out
+    assert "a riddle" in after
+    assert "1: 40 / 55.5   <- was rejected" in after
     assert json.loads(project.audit.read_text().splitlines()[-1])["action"]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
 from tests.cli.program import call
+from tui.cli.common import here, named_home
 from tui.cli.main import COMMANDS, cli
 
 # Commands that print facts; each takes --json. `open` shows a screen.
@@ -37,8 +39,8 @@ def test_the_walk_finds_every_command() -> None:
         "demo", "open", "agent list", "agent show", "agent create", "build", "optimize", "try", "evaluate", "run",
         "runs list", "runs show", "runs stop", "runs resume", "approvals list", "approvals show", "approvals approve",
         "approvals reject", "rollback", "snapshot create", "snapshot list", "snapshot diff", "snapshot export",
-        "snapshot import", "trace list", "trace search", "trace show", "trace tree", "trace analyze", "trace times", "trace export",
-        "trace import", "scoreboard", "skill list", "skill show", "skill validate", "skill install", "skill remove",
+        "snapshot import", "trace list", "trace search", "trace show", "trace tree", "trace analyze", "trace times",
+        "trace export", "trace import", "scoreboard", "skill list", "skill show", "skill validate", "skill install", "skill remove",
         "doctor",
     } <= named  # fmt: skip
 
@@ -107,3 +109,48 @@ def test_a_group_alone_shows_its_help_as_a_usage_error() -> None:
     ended = call("agent")
     assert ended.code == 2
     assert "Commands:" in ended.err
+
+
+@pytest.mark.parametrize("name", ["--home", "-home before"])
+def test_a_suggested_command_works_on_the_home_that_was_named(
+    fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("EXUVIA_HOME", str(tmp_path / "another"))
+    words = ("--home", fresh, "approvals", "list") if name != "--home" else ("approvals", "list", "--home", fresh)
+    told = call(*words).out
+    suggested = re.findall(r"exuvia [^,\n]*", told)
+    assert suggested == [f"exuvia runs list --home {fresh}", f"exuvia --plain --home {fresh}"]
+    assert call(*shlex.split(suggested[0])[1:]).code == 0
+    assert call("runs", "list").code != 0  # without it, it would be another home
+
+
+def test_a_hint_of_the_engine_names_the_home_too_and_a_command_that_parses(fresh: Path) -> None:
+    ended = call("send", "nobody", "hello", "--home", fresh, "--json")
+    hint = ended.document["hint"]
+    assert hint == f"List them: exuvia runs list --home {fresh}, exuvia trace list --agent AGENT --home {fresh}"
+    second = hint.split(", ")[1].replace("AGENT", "default_agent")
+    assert call(*shlex.split(second)[1:]).code == 0
+
+
+@pytest.mark.parametrize("group", [words for words, command in ALL if isinstance(command, click.Group)], ids=" ".join)
+def test_a_group_takes_home_and_project_for_what_follows(group: tuple[str, ...], fresh: Path) -> None:
+    listed = "show" if group == ("skill",) else "list"
+    rest = {"snapshot": ("default_agent",), "skill": ("none",)}.get(group[0], ())
+    direct = call(*group, listed, *rest, "--home", fresh)
+    assert call(*group, "--home", fresh, listed, *rest) == direct
+    wrong = call(*group, "--home", fresh, "--project", "nowhere", "list", *rest)
+    if group != ("skill",):  # the library belongs to no project
+        assert "There is no project 'nowhere'" in wrong.err
+
+
+def test_what_is_no_command_of_ours_stays_as_it_is(fresh: Path) -> None:
+    with cli.make_context("exuvia", ["--home", str(fresh), "runs", "list"]):
+        assert named_home(None) == str(fresh)
+        assert here("See 'exuvia runs show R' (exuvia trace list). Or: exuvia demo; exuvia-like exuviate.") == (
+            f"See 'exuvia runs show R --home {fresh}' (exuvia trace list --home {fresh}). "
+            "Or: exuvia demo; exuvia-like exuviate."
+        )
+        once = here("A: exuvia runs show R   B: exuvia runs stop R")
+        assert once == f"A: exuvia runs show R --home {fresh}   B: exuvia runs stop R --home {fresh}"
+        assert here(once) == once
+    assert here("exuvia runs list") == "exuvia runs list"

@@ -8,10 +8,11 @@ import click
 
 from core.foundation.errors import UsageError
 from core.state.paths import HomePaths
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, group_options, here, json_option, place_options, print_json, print_table, say
 
 
 @click.group(epilog="Example:  exuvia agent list")
+@group_options
 def agent() -> None:
     """List, show and create agents."""
 
@@ -47,7 +48,7 @@ def list_all(as_json: bool, place: Place) -> None:
         )
         return
     if not summaries:
-        say("No agents yet. Make one: exuvia agent create ID --requirement TEXT, or: exuvia demo")
+        say(here("No agents yet. Make one: exuvia agent create ID --requirement TEXT, or: exuvia demo"))
     else:
         print_table(
             ("agent", "version", "benchmarks", "name", "description"),
@@ -171,4 +172,4 @@ def create(
         print_json({"agent_id": agent_id, "path": str(made.root)})
     else:
         say(f"Created {agent_id} in {made.root}.")
-        say(f"Next: exuvia build {agent_id} --capability TEXT --baseline-score 45 --pilots 4")
+        say(here(f"Next: exuvia build {agent_id} --capability TEXT --baseline-score 45 --pilots 4"))

@@ -11,13 +11,14 @@ from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.strict_json import is_number
 from core.state import approvals as desk
 from core.state.approvals import Approval, Decision
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, group_options, here, json_option, place_options, print_json, print_table, say
 
 _TITLE = 80  # characters of a title in the list
 _RESUMABLE = frozenset({"blocked", "dead", "stopped"})
 
 
 @click.group(epilog="Example:  exuvia approvals list")
+@group_options
 def approvals() -> None:
     """List, show, approve, reject and answer what waits for you."""
 
@@ -38,7 +39,7 @@ def list_pending(as_json: bool, place: Place) -> None:
         )
         return
     if not waiting:
-        say("Nothing waits for you. What is at work: exuvia runs list, or live: exuvia --plain")
+        say(here("Nothing waits for you. What is at work: exuvia runs list, or live: exuvia --plain"))
     else:
         print_table(
             ("id", "kind", "agent", "benchmark", "since", "title"),
@@ -72,7 +73,8 @@ def show(approval_id: str, as_json: bool, place: Place) -> None:
 
 def describe(approval: Approval, decision: Decision | None) -> list[str]:
     """Return an approval as lines for people; the console shows the same facts."""
-    lines = _freeze_lines(approval) if approval.kind == "freeze" else _session_lines(approval)
+    verdict = "" if decision is None else decision.verdict
+    lines = _freeze_lines(approval, verdict) if approval.kind == "freeze" else _session_lines(approval)
     if decision is not None:
         said = decision.text if decision.verdict == "answer" else decision.reason
         lines += ["", f"{decision.verdict} by {decision.signature} at {decision.time} {said}".rstrip()]
@@ -92,12 +94,15 @@ def _session_lines(approval: Approval) -> list[str]:
     if asked.kind == "question":
         lines += asked.text.splitlines()
         lines += ["", *(f"  {number}. {option}" for number, option in enumerate(asked.options, 1))]
-        return [*lines, f"exuvia approvals answer {asked.id} TEXT" + (" (or --option N)" if asked.options else "")]
+        return [*lines, here(f"exuvia approvals answer {asked.id} TEXT" + " (or --option N)" * bool(asked.options))]
     may = "it may change things" if asked.permission == "rw" else "it only reads"
     return [*lines, f"{asked.tool_name} ({may})", *asked.arguments.splitlines()]
 
 
-def _freeze_lines(approval: Approval) -> list[str]:
+_CHOSEN = {"": "would be frozen", "approve": "frozen", "reject": "was rejected"}
+
+
+def _freeze_lines(approval: Approval, verdict: str) -> list[str]:
     body: dict[str, Any] = approval.body
     lines = [
         approval.title,
@@ -108,14 +113,14 @@ def _freeze_lines(approval: Approval) -> list[str]:
     ]
     lines += [
         f"  {pilot.get('i')}: {_number(pilot.get('predicted'))} / {_number(pilot.get('observed', pilot.get('score')))}"
-        + ("   <- would be frozen" if pilot.get("i") == body.get("selected_pilot") else "")
+        + (f"   <- {_CHOSEN.get(verdict, verdict)}" if pilot.get("i") == body.get("selected_pilot") else "")
         for pilot in _records(body, "pilots")
     ]
-    lines += ["", "Cases:"]
+    lines += ["", "Cases (idle: what an agent scores that does nothing):"]
     floors = body["floor"] if isinstance(body.get("floor"), dict) else {}
     lines += [
         f"  {case.get('case_id')}  {_measured(case)}"
-        f"  floor {_number(floors.get(str(case.get('case_id'))))}  {case.get('title', '')}"
+        f"  idle {_number(floors.get(str(case.get('case_id'))))}  {case.get('title', '')}"
         for case in _records(body, "cases")
     ]
     findings = _records(body, "findings")
@@ -159,14 +164,16 @@ def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> N
         return
     say(f"{decision.id}: {decision.verdict} by {decision.signature}")
     if waits and resume:
-        say(f"Resumed run {run_id}. Follow it: exuvia runs show {run_id} --follow")
+        say(here(f"Resumed run {run_id}. Follow it: exuvia runs show {run_id} --follow"))
     elif waits:
-        say(f"The run waits: exuvia runs resume {run_id}")
+        say(here(f"The run waits: exuvia runs resume {run_id}"))
 
 
 @approvals.command("approve", epilog="Example:  exuvia approvals approve ID --resume")
 @click.argument("approval_id", metavar="ID")
-@click.option("--reason", default="", help="A word for the record; needed to override a finding such as a high floor.")
+@click.option(
+    "--reason", default="", help="A word for the record; needed to override a finding such as a high idle score."
+)
 @click.option("--resume", is_flag=True, help="Also resume the run that waits for it.")
 @json_option
 @place_options

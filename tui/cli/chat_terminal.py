@@ -28,7 +28,7 @@ from core.foundation.visible import visible, visible_line
 from core.state import approvals
 from core.state.approvals import Waiting
 from tui.cli.chat_thread import Background, Event, Failed
-from tui.cli.common import note
+from tui.cli.common import here, note
 
 _CALL_WIDTH = 100
 _MESSAGE = ("> ", ". ")  # the prompts of a message: its first line, and one that goes on
@@ -115,7 +115,8 @@ class ChatTerminal:
         """Say how to talk on; of a chat in which nothing was said nothing is kept."""
         trace = self._spec.trace_path
         kept = trace.exists() and trace.stat().st_size
-        return f"Go on later: exuvia chat {self._spec.agent_id}{f' --resume {self._spec.session_id}' if kept else ''}"
+        again = f" --resume {self._spec.session_id}" if kept else ""
+        return here(f"Go on later: exuvia chat {self._spec.agent_id}{again}")
 
     def _command(self, text: str) -> bool:
         """Do what a line that begins with a slash asks; tell whether it was one."""
@@ -129,7 +130,7 @@ class ChatTerminal:
                 note(f"session {self._spec.session_id}")
                 note(f"workspace {self._spec.workspace}")
                 note(f"trace {self._spec.trace_path}")
-                note(f"from another terminal: exuvia send {self._spec.session_id} TEXT")
+                note(here(f"from another terminal: exuvia send {self._spec.session_id} TEXT"))
             case "/quit" | "/exit":
                 pass
             case _:
@@ -301,7 +302,7 @@ class ChatTerminal:
                 note(f"  {line}")
         if not self._interactive:
             act = "answer" if waiting.kind == "question" else "approve"
-            note(f"It waits for you: exuvia approvals {act} {waiting.id}")
+            note(here(f"It waits for you: exuvia approvals {act} {waiting.id}"))
 
     def _decide(self, waiting: Waiting) -> None:
         """Ask at the terminal and write down the decision. Raises _WokenError where another one came first."""

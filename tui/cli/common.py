@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,12 @@ from core.state.paths import DEFAULT_PROJECT, AgentPaths, BenchmarkPaths, HomePa
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NAMED = "exuvia.named"  # what was said of the place, by option, in the context of the whole command line
+_COMMAND = re.compile(
+    r"\bexuvia (?:--plain|agent|build|optimize|try|evaluate|run|runs|chat|send|approvals|rollback|snapshot|trace|"
+    r"scoreboard|skill)\b(?:(?! {2}| \(|[,;)'\n]|\.(?:\s|$)).)*"
+)
+"""A command in a text of ours; it ends where a sentence goes on. The demonstration has a home of its own."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,7 @@ class Place:
         if not project.root.is_dir():
             raise NotFoundError(
                 f"There is no project {self.project_id!r} in {self.home}.",
-                hint="Make one there with 'exuvia agent create', or name another with --home. " + demo_hint(),
+                hint=here("Make one there with 'exuvia agent create', or name another with --home. ") + demo_hint(),
             )
         return project
 
@@ -76,9 +84,40 @@ def demo_hint() -> str:
 
 
 def named_home(home: str | None) -> str | None:
-    """Return the --home given after the command, else the one given before it."""
-    before: str | None = click.get_current_context().find_root().params.get("home")
-    return home if home is not None else before
+    """Return the --home given after the command, else the one given before it or after its group."""
+    context = click.get_current_context()
+    named = home if home is not None else _named(context, "home")
+    if named is not None:
+        context.meta[_NAMED] = {**context.meta.get(_NAMED, {}), "home": named}
+    return named
+
+
+def _named(context: click.Context, name: str) -> str | None:
+    """Return what an option said that stands before the command."""
+    said: str | None = context.meta.get(_NAMED, {}).get(name)
+    return said if said is not None or name != "home" else context.find_root().params.get("home")
+
+
+def here(text: str) -> str:
+    """Return a text of ours in which every command works on the place that this command was told to work on."""
+    context = click.get_current_context(silent=True)
+    named: dict[str, str] = {} if context is None else context.meta.get(_NAMED, {})
+    words = "".join(f" --{name} {shlex.quote(named[name])}" for name in ("home", "project") if name in named)
+    if not words:
+        return text
+    return _COMMAND.sub(lambda found: found[0] if "--home" in found[0] else f"{found[0].rstrip()}{words}", text)
+
+
+def group_options(group: Callable[..., R]) -> Callable[..., R]:
+    """Let a group of commands take --home and --project for the command that follows."""
+
+    def remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            context.meta[_NAMED] = {**context.meta.get(_NAMED, {}), str(option.name): value}
+
+    for name, metavar, words in (("--project", "ID", "Project."), ("--home", "DIR", "State directory.")):
+        group = click.option(name, metavar=metavar, expose_value=False, callback=remember, help=words)(group)
+    return group
 
 
 def keep_read_only(home: Path, *, asked: bool = False) -> bool:
@@ -102,7 +141,12 @@ def place_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--project", "project_id", default=DEFAULT_PROJECT, metavar="ID", show_default=True, help="Project.")
     @functools.wraps(command)
     def with_place(*args: Any, home: str | None, project_id: str, **kwargs: Any) -> R:
+        context = click.get_current_context()
+        if context.get_parameter_source("project_id") is click.core.ParameterSource.DEFAULT:
+            project_id = _named(context, "project") or project_id
         place = Place(resolve_home(named_home(home)), project_id)
+        if project_id != DEFAULT_PROJECT:
+            context.meta[_NAMED] = {**context.meta.get(_NAMED, {}), "project": project_id}
         keep_read_only(place.home)
         return command(*args, place=place, **kwargs)
 

@@ -98,7 +98,14 @@ def _invoked(arguments: list[str]) -> object:
     """Call the command; unlike click's own `main` this leaves a closed pipe to the caller."""
     try:
         with cli.make_context("exuvia", list(arguments)) as context:
-            return cli.invoke(context)
+            try:
+                return cli.invoke(context)
+            except ExuviaError as error:
+                if error.hint:
+                    from tui.cli.common import here
+
+                    error.hint = here(error.hint)  # what it suggests must work on the home that was named
+                raise
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
 

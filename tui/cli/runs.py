@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.foundation.visible import decode
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
+from tui.cli.common import (
+    Place,
+    group_options,
+    here,
+    json_option,
+    place_options,
+    print_json,
+    print_table,
+    say,
+    say_text,
+)
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
@@ -15,6 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.group(epilog="Example:  exuvia runs list")
+@group_options
 def runs() -> None:
     """List, show, stop and resume runs."""
 
@@ -103,7 +114,7 @@ def list_all(as_json: bool, place: Place) -> None:
             }
         )
     elif not views:
-        say("No runs yet. Start one: exuvia build, or watch the loop: exuvia demo")
+        say(here("No runs yet. Start one: exuvia build, or watch the loop: exuvia demo"))
     else:
         print_table(
             ("run", "state", "phase", "agent", "benchmark", "reason"),
@@ -137,7 +148,7 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
         say(f"Note: {view.damaged_lines} lines of its journal cannot be read and are not counted: {paths.journal}")
     say(f"spent: {view.spent.tokens:,} tokens, at least ${view.spent.usd:.4f}{unknown}")
     if view.approval_id and view.state in {"blocked", "waiting"}:
-        say(f"Waits for you: exuvia approvals show {view.approval_id}")
+        say(here(f"Waits for you: exuvia approvals show {view.approval_id}"))
     if paths.report.exists():
         say("")
         say_text(decode(paths.report.read_bytes()))
@@ -156,7 +167,7 @@ def stop(run_id: str, as_json: bool, place: Place) -> None:
     if as_json:
         print_json(run_facts(place.project, view))
     else:
-        say(f"{run_id}: {view.state}. Go on later: exuvia runs resume {run_id}")
+        say(here(f"{run_id}: {view.state}. Go on later: exuvia runs resume {run_id}"))
 
 
 @runs.command("resume", epilog="Example:  exuvia runs resume RUN --follow")
@@ -178,5 +189,5 @@ def resume(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None
     if as_json:
         print_json({"run_id": run_id, "resumed": True})
     else:
-        say(f"Resumed {run_id}. Follow it: exuvia runs show {run_id} --follow")
+        say(here(f"Resumed {run_id}. Follow it: exuvia runs show {run_id} --follow"))
     return None

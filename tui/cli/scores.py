@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, here, json_option, place_options, print_json, print_table, say
 
 
 @click.command(epilog="Example:  exuvia scoreboard data_helper data-chores --candidates")
@@ -46,7 +46,7 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, a
     if plot:
         _draw(place, agent_id, benchmark_id)
     if not reading.evaluations:
-        say(f"No evaluation yet. Measure the present version: exuvia evaluate {agent_id} {benchmark_id}")
+        say(here(f"No evaluation yet. Measure the present version: exuvia evaluate {agent_id} {benchmark_id}"))
     else:
         print_table(
             ("time", "version", "score", "cost usd", "seconds", "runs", "provider", "model", "thinking", "title"),
@@ -71,8 +71,8 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, a
     for found in (*benchmark.diagnostics, *reading.diagnostics):
         say(f"Note: {found}")
     if candidates and not tried:
-        say(f"No Candidates yet. Let an Optimizer propose some: exuvia optimize {agent_id} {benchmark_id}")
-        say(f"Or edit the agent and measure that: exuvia try {agent_id} {benchmark_id}")
+        say(here(f"No Candidates yet. Let an Optimizer propose some: exuvia optimize {agent_id} {benchmark_id}"))
+        say(here(f"Or edit the agent and measure that: exuvia try {agent_id} {benchmark_id}"))
     elif candidates:
         print_table(
             ("round", "version", "proposer", "decision", "score", "reference", "supported", "hypothesis"),

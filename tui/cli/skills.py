@@ -10,7 +10,17 @@ import click
 
 from core.foundation.errors import ConflictError, ExitCode, NotFoundError, UsageError
 from core.skillrepo.document import SkillDocument, installed, read_skill, read_text
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
+from tui.cli.common import (
+    Place,
+    group_options,
+    here,
+    json_option,
+    place_options,
+    print_json,
+    print_table,
+    say,
+    say_text,
+)
 
 
 def _library() -> Path:
@@ -40,6 +50,7 @@ def _facts(document: SkillDocument) -> dict[str, object]:
 
 
 @click.group(epilog="Example:  exuvia skill list --agent data_helper")
+@group_options
 def skill() -> None:
     """List, show, validate, install and remove skills (an agent's with --agent, else the built-in library's)."""
 
@@ -54,8 +65,8 @@ def list_skills(agent_id: str | None, as_json: bool, place: Place) -> None:
     if as_json:
         print_json({"skills": [_facts(document) for document in documents]})
     elif not documents:
-        say("No skills. The built-in ones: exuvia skill list")
-        say(f"Give it one: exuvia skill install NAME|DIR --agent {agent_id or 'AGENT'}")
+        say(here("No skills. The built-in ones: exuvia skill list"))
+        say(here(f"Give it one: exuvia skill install NAME|DIR --agent {agent_id or 'AGENT'}"))
     else:
         print_table(
             ("name", "dialect", "description"),
@@ -130,7 +141,7 @@ def install(source: str, agent_id: str, replace: bool, as_json: bool, place: Pla
     if as_json:
         print_json({"agent_id": agent_id, "installed": name})
     else:
-        say(f"Installed {name} into {agent_id}. Measure it: exuvia try {agent_id} BENCH")
+        say(here(f"Installed {name} into {agent_id}. Measure it: exuvia try {agent_id} BENCH"))
 
 
 @skill.command("remove", epilog="Example:  exuvia skill remove tidy-rows --agent data_helper")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from core.foundation.errors import ExitCode, UsageError
-from tui.cli.common import Place, json_option, note, place_options, print_json, say
+from tui.cli.common import Place, here, json_option, note, place_options, print_json, say
 
 
 @click.command(epilog="Example:  exuvia send build-20260101-120000-ab12 'Leave out the Case about dates.'")
@@ -31,7 +31,7 @@ def send(session_or_run: str, text: str, as_json: bool, place: Place) -> None:
         return
     who = listener.role if listener is not None else "session"
     say(f"Sent to the {who} of {word.run_id or word.session_id}; it reads it before its next request.")
-    say(f"What comes of it: exuvia trace show {word.session_id}")
+    say(here(f"What comes of it: exuvia trace show {word.session_id}"))
 
 
 @click.command(epilog="Examples:  exuvia chat data_helper   |   exuvia chat data_helper --once --approval read-only")
@@ -116,7 +116,7 @@ def chat(
             }
         )
     else:
-        note(f"Go on: exuvia chat {agent_id} --resume {session_id}")
+        note(here(f"Go on: exuvia chat {agent_id} --resume {session_id}"))
     if ended.status == "aborted":
         return int(ExitCode.INTERRUPTED)
     return int(ExitCode.DONE if ended.status == "completed" else ExitCode.FAILED)

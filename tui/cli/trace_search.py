@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.foundation.errors import NotFoundError
-from tui.cli.common import Place, json_option, place_options, print_json, say
+from tui.cli.common import Place, here, json_option, place_options, print_json, say
 from tui.cli.trace_views import FILTER_HELP, wanted
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def search(
             say(f"{text!r} stands in none of {len(sessions)} session{'' if len(sessions) == 1 else 's'}.")
             say("Look elsewhere: another --session or --agent, or another home with --home DIR.")
         else:
-            say("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo")
+            say(here("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo"))
     else:
         where = facts[0]
-        say(f"Look: exuvia trace show {where['session_id']} --from {where['entry']} --count 20")
+        say(here(f"Look: exuvia trace show {where['session_id']} --from {where['entry']} --count 20"))
     if more:
         say(f"There is more than {limit}: say --limit N, or a longer text.")
 

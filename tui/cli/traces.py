@@ -12,7 +12,7 @@ import click
 
 from core.foundation.errors import NotFoundError
 from core.foundation.visible import visible_line
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, group_options, here, json_option, place_options, print_json, print_table, say
 from tui.cli.trace_search import search
 from tui.cli.trace_views import FILTER_HELP, facts_of, print_rows, rows_of_run, times, wanted
 
@@ -28,6 +28,7 @@ _SUMMARY = 100  # characters of a record in a list
 
 
 @click.group(epilog="Example:  exuvia trace list --agent data_helper")
+@group_options
 def trace() -> None:
     """List, show, search, analyse, export and import traces."""
 
@@ -118,7 +119,7 @@ def list_all(agent_id: str | None, query: str | None, limit: int, as_json: bool,
             }
         )
     elif not heads:
-        say("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo")
+        say(here("No sessions yet. Let an agent work: exuvia run AGENT -m TEXT, or watch the loop: exuvia demo"))
     else:
         print_table(
             ("session", "agent", "kind", "model", "bytes", "title"),

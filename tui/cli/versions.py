@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 
 from core.foundation.errors import NotFoundError, RefusedError, UsageError
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
+from tui.cli.common import (
+    Place,
+    group_options,
+    here,
+    json_option,
+    place_options,
+    print_json,
+    print_table,
+    say,
+    say_text,
+)
 
 
 @click.command(
@@ -59,12 +69,13 @@ def rollback(
         )
         return
     say(f"{'Undone' if undo else 'Rolled back'}: {agent_id} v{result.from_version} -> v{result.to_version}")
-    say(f"The state before is kept in {result.snapshot_of_before.path}. Undo: exuvia rollback {agent_id} --undo")
+    say(here(f"The state before is kept in {result.snapshot_of_before.path}. Undo: exuvia rollback {agent_id} --undo"))
     for warning in result.warnings:
         say(f"Note: {warning}")
 
 
 @click.group(epilog="Example:  exuvia snapshot list data_helper")
+@group_options
 def snapshot() -> None:
     """Create, list, compare, export and import versions, and tell their history."""
 
@@ -130,7 +141,7 @@ def list_all(agent_id: str, as_json: bool, place: Place) -> None:
         return
     say(f"Present: v{snapshots.current_version(agent)} ({present.state})")
     if not kept:
-        say(f"No version is kept yet. Keep this one: exuvia snapshot create {agent_id}")
+        say(here(f"No version is kept yet. Keep this one: exuvia snapshot create {agent_id}"))
         return
     print_table(
         ("version", "content", "where", "time", "note"),
@@ -287,8 +298,7 @@ def import_(agent_id: str, archive: Path, confirm: bool, as_json: bool, place: P
             {"from_version": result.from_version, "to_version": result.version, "warnings": list(result.warnings)}
         )
     else:
-        say(
-            f"Imported: {agent_id} v{result.from_version} -> v{result.version}. Undo: exuvia rollback {agent_id} --undo"
-        )
+        moved = f"v{result.from_version} -> v{result.version}"
+        say(here(f"Imported: {agent_id} {moved}. Undo: exuvia rollback {agent_id} --undo"))
         for warning in result.warnings:
             say(f"Note: {warning}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from core.foundation.errors import ExitCode, UsageError
-from tui.cli.common import Place, json_option, note, place_options, print_json, say, say_text
+from tui.cli.common import Place, here, json_option, note, place_options, print_json, say, say_text
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RoundView
@@ -103,14 +103,14 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         if as_json:
             print_json({"run_id": run_id})
         else:
-            say(f"Started {run_id}. Follow it: exuvia runs show {run_id} --follow")
+            say(here(f"Started {run_id}. Follow it: exuvia runs show {run_id} --follow"))
         return int(ExitCode.DONE)
     note(f"Started {run_id}. Ctrl-C leaves it running.")
     try:
         view = follow(place.project, run_id, end=as_json)
     except KeyboardInterrupt:
         note(f"Run {run_id} goes on.")
-        note(f"Follow it: exuvia runs show {run_id} --follow   Stop it: exuvia runs stop {run_id}")
+        note(here(f"Follow it: exuvia runs show {run_id} --follow   Stop it: exuvia runs stop {run_id}"))
         raise
     if as_json:
         print_json(run_facts(place.project, view))
@@ -123,11 +123,11 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
             say(f"{result['agent_id']} v{result['version']}: {result['score']:g}")
         if view.kind == "try" and view.rounds and view.rounds[-1].decision is not None:
             say(_came_of_edit(view.rounds[-1], run_paths(place.project, run_id).candidate(view.rounds[-1].version)))
-        say(f"More: exuvia runs show {run_id}")
+        say(here(f"More: exuvia runs show {run_id}"))
         if view.approval_id and view.state == "blocked":
-            say(f"Decide: exuvia approvals show {view.approval_id}")
+            say(here(f"Decide: exuvia approvals show {view.approval_id}"))
             act = "answer" if view.approval_id.startswith("question-") else "approve"
-            say(f"        exuvia approvals {act} {view.approval_id}{' TEXT' if act == 'answer' else ''} --resume")
+            say(here(f"        exuvia approvals {act} {view.approval_id}{' TEXT' if act == 'answer' else ''} --resume"))
     return runs.exit_of(view)
 
 
@@ -364,5 +364,5 @@ def run(
             note(notice)
         say_text(outcome.text)
         note(f"{outcome.status} {outcome.reason}".rstrip() + f"   workspace {outcome.workspace}")
-        note(f"exuvia trace show {outcome.session_id}")
+        note(here(f"exuvia trace show {outcome.session_id}"))
     return int(ExitCode.DONE if outcome.status == "completed" else ExitCode.FAILED)
