@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.evolution.events import EventName, Journal
+from core.evolution.run_view import CellView, RunView
 from core.evolution.specs import BuildSpec, OptimizeSpec, RunPaths
 from core.state import mailbox
 from core.state.agents import create_agent
@@ -22,13 +23,14 @@ from core.traces.tokens import Tokens
 from core.traces.writer import TraceWriter
 from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE, cell, start_run
-from tui.screens.panes.session_rows import age_of, beat, coins, counted, run_row
+from tui.screens.panes.session_rows import age_of, beat, coins, counted, run_row, session_row
 from tui.screens.panes.tail import lanes_of
 from tui.stores.console import ConsoleStore
-from tui.stores.session_lines import RunLine, SessionsView, tail_line
+from tui.stores.meters import Meter
+from tui.stores.session_lines import RunLine, SessionLine, SessionsView, line_of, of_run, tail_line
 from tui.stores.trace_lines import TraceLine
 from tui.widgets import prompt
-from tui.widgets.line_list import is_wanted
+from tui.widgets.line_list import Row, is_wanted
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
 BUILDER, OPTIMIZER = "session-2026-01-02-10-00-00-aaaaaaaa", "session-2026-01-02-11-00-00-bbbbbbbb"
@@ -100,7 +102,9 @@ async def test_two_live_runs_stream_side_by_side_where_there_is_room(
         assert line_with(text, "builder step 2", "optimizer step 2")
         assert line_with(text, "builder is thinking of", "optimizer is thinking of")
         await until(
-            app, pilot, lambda text: "18.2k tokens" in text and "3 turns" in text and "$0.2500 + 2 unknown" in text
+            app,
+            pilot,
+            lambda text: "18.2k tokens in all" in text and "3 own turns" in text and "$0.2500 + 2 unknown" in text,
         )
         await pilot.resize_terminal(200, 60)
         await until(app, pilot, lambda text: bool(line_with(text, "builder step 2", "optimizer step 2")))
@@ -180,6 +184,51 @@ def test_an_unknown_cost_is_never_nothing() -> None:
     ]  # fmt: skip
 
 
+def told_of(row: Row) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in row.lines)
+
+
+def test_tokens_that_nobody_told_are_not_nothing() -> None:
+    for width in (76, 120):
+        begun = told_of(run_row(run_line("a", "running", turns=10, unknown=10), width))
+        assert "10" in begun
+        assert "$?" in begun
+        assert " 0 " not in begun
+        line = SessionLine("s", "", CASES[0], "running", None, "target", "", used=Meter(turns=3, unknown=3))
+        assert " 0 " not in told_of(session_row(line, width))
+
+
+def test_the_turns_of_its_own_session_are_not_mixed_up_with_the_tokens_of_all() -> None:
+    row = told_of(run_row(run_line("a", "finished", turns=30, tokens=3_400_000, unknown=30), 76))
+    assert "30 own turns  3.4M in all  $?" in row
+    assert "1 own turn " in told_of(run_row(run_line("a", "finished", turns=1, tokens=5, unknown=1), 76))
+
+
+def test_nothing_runs_in_a_run_that_was_stopped() -> None:
+    running = CellView("c", CASES[0], 1, 1, "round", 1, "running", session_id="target-1", evaluator_session_id="ev-1")
+    stopped = RunView("optimize-1", "optimize", "stopped", AGENT, BENCHMARK, cells=(running,))
+    assert line_of(stopped).cases == ()
+    assert {line.state for line in of_run(stopped, set()).values()} == {"interrupted"}
+    assert not any(line.live for line in of_run(stopped, set()).values())
+    alive = replace(stopped, state="running")
+    assert line_of(alive).cases == (CASES[0],)
+    assert {line.state for line in of_run(alive, set()).values()} == {"running"}
+
+
+def test_a_session_names_its_run_where_a_case_has_several() -> None:
+    cells = tuple(
+        CellView(f"{stage}-{run}", CASES[0], run, 1, stage, 1, "scored", session_id=f"{stage}-{run}")
+        for stage, run in (("pilot", 1), ("round", 1), ("round", 2))
+    )
+    lines = of_run(RunView("optimize-1", "optimize", "finished", AGENT, BENCHMARK, cells=cells), set())
+    assert {key: line.about for key, line in lines.items()} == {
+        "pilot-1": CASES[0], "round-1": f"{CASES[0]} run 1", "round-2": f"{CASES[0]} run 2",
+    }  # fmt: skip
+    for width in (60, 76, 120):
+        assert told_of(session_row(lines["round-1"], width)) != told_of(session_row(lines["round-2"], width))
+        assert f"{CASES[0]} run 2" in told_of(session_row(lines["round-2"], width))
+
+
 def test_sessions_are_counted_in_parts_and_never_twice(project: ProjectPaths, pair: tuple[RunPaths, RunPaths]) -> None:
     store = ConsoleStore(project)
     view = store.load()
@@ -201,7 +250,7 @@ async def test_other_sessions_stand_in_columns_where_there_is_room(
 ) -> None:
     async with console(project, (120, 40)) as (app, pilot):
         await pilot.press("1", "z")
-        text = await until(app, pilot, lambda text: "turns" in text and "elapsed" in text)
+        text = await until(app, pilot, lambda text: "own turns" in text and "elapsed" in text)
         assert line_with(text, "target", "running", "round 1", "CASE-001-register")
         assert line_with(text, "Optimizer", "running", "round 0/3", "18.2k", "$0.2500+?")
         await pilot.press("s")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
 RUNNING = frozenset({"running", "repairing"})
+ROLE_RUNS = frozenset({"build", "optimize"})
+"""Kinds of run with a Session of their own, a Builder's or an Optimizer's."""
 _STEERING = re.compile(r"^\[user_steering\]\s*(.*?)\s*(\[/user_steering\])?$", re.DOTALL)
 _ID_TIME = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)")
 
@@ -28,7 +30,8 @@ class RunLine:
 
     `step` is how far it is ("pilot 2/4"), `cases` what its Targets work on now, `then` what the operator may start
     next, `came` what it came to. `cost` is USD as far as known and `unknown` the number of requests or cells whose
-    cost nobody told; `turns` are the requests of its own Session, None where they are not counted yet. `beat_ms` is
+    cost nobody told, as are `tokens` of the whole run, with all Sessions below; `turns` are the requests of its own
+    Session, None where they are not counted yet. `beat_ms` is
     the last sign of life of a living engine; `told` are words of the operator that its Session has yet to read,
     `waits` how many questions wait.
     """
@@ -71,8 +74,9 @@ class RunLine:
 class SessionLine:
     """Any other Session: an Evaluator's, a Target's, a chat.
 
-    `case_id`, `stage` ("pilot 2"), `state` and `score` are those of the cell that it filled, if any; `used` is None
-    until its trace was read. `beat_ms` is when a live one wrote last; `listens` says that words can be sent to it.
+    `case_id`, `run` (1-based; 0 where the stage has one run a Case, or there is no cell), `stage` ("pilot 2"), `state`
+    and `score` are those of the cell that it filled, if any; `used` is None until its trace was read. `beat_ms` is
+    when a live one wrote last; `listens` says that words can be sent to it.
     """
 
     session_id: str
@@ -85,11 +89,17 @@ class SessionLine:
     agent_id: str = ""
     run_id: str = ""
     stage: str = ""
+    run: int = 0
     used: Meter | None = None
     duration_ms: int | None = None
     live: bool = False
     listens: bool = False
     beat_ms: int | None = None
+
+    @property
+    def about(self) -> str:
+        """What it is about: its Case, with the run where there are several, else its title."""
+        return f"{self.case_id} run {self.run}" if self.case_id and self.run else self.case_id or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ def line_of(view: RunView, others: Sequence[RunView] = ()) -> RunLine:
         benchmark_id=view.benchmark_id,
         phase=view.phase,
         step=step_of(view),
-        cases=tuple(dict.fromkeys(c.case_id for c in view.cells if c.state in RUNNING)),
+        cases=tuple(dict.fromkeys(c.case_id for c in view.cells if c.state in RUNNING)) if view.state in LIVE else (),
         cost=view.spent.usd or view.cost_known,
         unknown=view.spent.unknown_requests or view.cost_unknown,
         tokens=view.spent.tokens,
@@ -164,17 +174,24 @@ def _of_cell(view: RunView, role: str, session_id: str, cell: CellView | None) -
     if cell is None:
         return SessionLine(session_id, "", "", "", None, role, "", run_id=view.run_id)
     latest = session_id in (cell.session_id, cell.evaluator_session_id)
+    state = cell.state
+    if state in RUNNING:  # nothing runs in a run that has ended, whatever it was told last
+        state = state if view.state in LIVE else "interrupted"
+    elif not latest:
+        state = "set aside"
+    several = any(one.run > 1 for one in view.cells if (one.stage, one.index) == (cell.stage, cell.index))
     stage = {"pilot": f"pilot {cell.index}", "round": f"round {cell.index}", "heldout": "held out"}
     return SessionLine(
         session_id,
         "",
         cell.case_id,
-        cell.state if latest or cell.state in RUNNING else "set aside",
+        state,
         cell.score if latest else None,
         role,
         "",
         run_id=view.run_id,
         stage=stage.get(cell.stage, cell.stage),
+        run=cell.run if several else 0,
         duration_ms=cell.duration_ms if role == "target" and latest else None,
         live=view.state in LIVE and cell.state in RUNNING,
     )

@@ -16,6 +16,7 @@ from core.traces.shards import Shard, all_shards
 from tui.stores.meters import Meter, Meters
 from tui.stores.runs import LIVE, Runs, Subject
 from tui.stores.session_lines import (
+    ROLE_RUNS,
     RunLine,
     SessionLine,
     SessionsView,
@@ -190,7 +191,8 @@ class SessionsStore:
         return head
 
     def _turns(self, lines: tuple[RunLine, ...]) -> tuple[RunLine, ...]:
-        found = ((line, self._meters.of(line.session_id)) for line in lines)
+        """Return runs with the turns of their own Sessions; a Trial and an Evaluation have none, only their cells'."""
+        found = ((line, self._meters.of(line.session_id) if line.kind in ROLE_RUNS else None) for line in lines)
         return tuple(line if used is None else replace(line, turns=used.turns) for line, used in found)
 
 

@@ -57,8 +57,9 @@ def note(key: str, first: str, second: str, width: int, tone: str = "dim") -> Ro
 def heading(width: int) -> Row:
     """Return the names of the columns."""
     right = (
-        fit("turns", _TURNS, right=True) + fit("tokens", _TOKENS + 1, right=True) + fit("cost", _COST + 1, right=True)
-        + fit("elapsed", _TIME + 1, right=True) + fit("beat", _BEAT + 1, right=True)
+        fit("own turns", _TURNS + 4, right=True) + fit("tokens", _TOKENS + 1, right=True)
+        + fit("cost", _COST + 1, right=True) + fit("elapsed", _TIME + 1, right=True)
+        + fit("beat", _BEAT + 1, right=True)
     )  # fmt: skip
     left = fit("role", _ROLE) + fit("state", _STATE) + fit("step", _STEP)
     return Row("columns", (two_sided(((left, "dim"), ("doing", "dim")), ((right, "dim"),), width),), selectable=False)
@@ -108,7 +109,8 @@ def run_row(run: RunLine, width: int) -> Row:
     spent = elapsed(run.started_ms, None if run.is_live else run.updated_ms)
     turns = str(run.turns or "")
     spent_any = run.tokens or run.cost or run.unknown
-    tokens, cost = (counted(run.tokens), coins(run.cost, run.unknown)) if spent_any else ("", "")
+    tokens = counted(run.tokens) if run.tokens else ""  # none told is unknown, not 0
+    cost = coins(run.cost, run.unknown) if spent_any else ""
     last = beat(run)
     find = (
         f"role:{run.role} state:{run.state} agent:{run.agent_id} benchmark:{run.benchmark_id} run:{run.run_id} "
@@ -130,8 +132,8 @@ def run_row(run: RunLine, width: int) -> Row:
     facts = [last]
     if width > 60:
         facts = [
-            (f"{turns} turn{'' if turns == '1' else 's'}" if turns else "", "dim"),
-            (tokens, "dim"),
+            (f"{turns} own turn{'' if turns == '1' else 's'}" if turns else "", "dim"),
+            (f"{tokens} in all" if tokens else "", "dim"),
             (cost, "dim"),
             last,
         ]
@@ -156,7 +158,7 @@ def _ended_row(session: SessionLine, width: int) -> Row:
 
 
 def _session_row(session: SessionLine, width: int) -> Row:
-    about = session.case_id or session.title or "(no prompt yet)"
+    about = session.about or "(no prompt yet)"
     mark, tone = MARKS.get(session.state, ("", "plain"))
     state: Span = (session.state, tone)
     if session.score is not None:
@@ -165,7 +167,7 @@ def _session_row(session: SessionLine, width: int) -> Row:
         state = ("live", "good") if session.live else ("", "dim")
     used = session.used if session.used and session.used.turns else None
     turns = str(used.turns) if used else ""
-    tokens = counted(used.tokens) if used else ""
+    tokens = counted(used.tokens) if used and used.tokens else ""  # none told is unknown, not 0
     cost = coins(used.usd, used.unknown) if used else ""
     spent = _spent(session)
     age = age_of(session.beat_ms) if session.live else None
@@ -173,7 +175,8 @@ def _session_row(session: SessionLine, width: int) -> Row:
     key = f"session:{session.session_id}"
     find = (
         f"role:{session.role} state:{session.state} agent:{session.agent_id} case:{session.case_id} "
-        f"stage:{session.stage} {'live' if session.live else ''} {session.title} {session.session_id}"
+        f"run:{session.run or ''} stage:{session.stage} {'live' if session.live else ''} {session.title} "
+        f"{session.session_id}"
     )
     role = session.role or "session"
     if width >= WIDE:

@@ -134,9 +134,8 @@ class SessionsPane(Pane):
         event.stop()
         kind, _, ident = event.key.partition(":")
         if kind == "session" and (session := self._session(ident)) is not None:
-            about = (
-                f"{session.role.capitalize() or 'Session'} of {session.case_id}" if session.case_id else session.title
-            )
+            role = session.role.capitalize() or "Session"
+            about = f"{role} of {session.about}" if session.case_id else session.title
             self.post_message(TraceWanted(ident, about, at_end=session.live))
         elif kind == "run" and (run := self.selected()) is not None:
             self.post_message(TraceWanted(run.session_id, f"{run.role} of {run.benchmark_id}", at_end=run.is_live))

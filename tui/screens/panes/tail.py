@@ -166,10 +166,10 @@ def head_of(run: RunLine | None, missed: int | None) -> tuple[Line, Line]:
 
 
 def facts_of(run: RunLine) -> tuple[Line, Line]:
-    """Return the second line: phase and Cases; turns, tokens and cost as far as known."""
+    """Return the second line: phase and Cases; its own turns, tokens and cost with all below, as far as known."""
     doing = joined([(run.phase, "plain"), (", ".join(run.cases), "strong")])
-    turns = f"{run.turns} turn{'s' if run.turns > 1 else ''}" if run.turns else ""
-    tokens = f"{counted(run.tokens)} tokens" if run.tokens else ""
+    turns = f"{run.turns} own turn{'s' if run.turns > 1 else ''}" if run.turns else ""
+    tokens = f"{counted(run.tokens)} tokens in all" if run.tokens else ""
     cost = money(run.cost, run.unknown) if run.cost or run.unknown else ""
     used = joined([(turns, "dim"), (tokens, "dim"), (cost, "dim")])
     return (("   ", "plain"), *doing), (*used, (" ", "plain"))
