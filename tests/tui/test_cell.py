@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from core.evolution.specs import run_paths
@@ -14,6 +15,7 @@ from core.traces import records
 from core.traces.shards import new_trace_path
 from core.traces.writer import TraceWriter
 from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE
+from tui.screens.panes.matrix_cell import rows, text_of
 from tui.stores.cell import read_cell
 from tui.stores.kept_files import MOST_FILES, kept_files, preview, workspace_of
 from tui.stores.matrix_page import Cell
@@ -181,3 +183,19 @@ def test_a_home_that_was_copied_finds_its_own_workspaces(project: ProjectPaths) 
     own.mkdir(parents=True)
     trace_of(agent, TARGET, Path("/gone/agents/helper/workspaces/ws-aa"))
     assert workspace_of(agent, TARGET) == (own.resolve(), "")
+
+
+def test_a_target_that_its_budget_stopped_is_told_apart_from_bad_work(project: ProjectPaths) -> None:
+    workspace = work(project)
+    assert read_cell(project, SUBJECT, CELL).stopped == ""
+    other = "session-2026-01-03-10-00-00-0000000c"
+    reason = "budget: 8 requests in this turn, the limit is 8"
+    trace_of(project.agent(AGENT), other, workspace, records.abort(reason))
+    cell = replace(CELL, session_id=other, score=0.0)
+    page = read_cell(project, SUBJECT, cell)
+    assert page.stopped == reason
+    said = "The Target was stopped by its budget: 8 requests in this turn, the limit is 8"
+    assert any(said in text for row in rows(cell, page, None, 80) for line in row.lines for text, _ in line)
+    assert any(said in text for line in text_of("verdict", cell, page, None, "", None) for text, _ in line)
+    trace_of(project.agent(AGENT), f"{other[:-1]}d", workspace, records.abort(reason), records.user_text("Go on."))
+    assert read_cell(project, SUBJECT, replace(cell, session_id=f"{other[:-1]}d")).stopped == "", "it went on"

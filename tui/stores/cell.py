@@ -14,6 +14,7 @@ from typing import Any
 from core.evolution.run_paths import run_paths
 from core.foundation import strict_json
 from core.foundation.errors import ExuviaError
+from core.foundation.visible import visible_line
 from core.state.paths import OPERATOR_AGENT, AgentPaths, ProjectPaths
 from tui.stores.kept_files import Kept, kept_files, workspace_of
 from tui.stores.matrix_page import Cell
@@ -52,7 +53,8 @@ class CellPage:
     """What was found of a cell. `missing` says in sentences what was not, and why.
 
     `answer` is the Evaluator's whole text as it came, `asked_again` how often it had to send it again; `text_of_now`
-    marks item texts that are those of today's rubric, as nothing tells how it was then.
+    marks item texts that are those of today's rubric, as nothing tells how it was then. `stopped` is why the Target's
+    last turn was broken off, "" where it ended of itself: a low score then is not what the agent is worth.
     """
 
     case_id: str
@@ -67,6 +69,7 @@ class CellPage:
     files: tuple[Kept, ...] = ()
     more_files: int = 0
     missing: tuple[str, ...] = ()
+    stopped: str = ""
 
 
 def read_cell(project: ProjectPaths, subject: Subject, cell: Cell) -> CellPage:
@@ -244,10 +247,11 @@ def _with_files(page: CellPage, project: ProjectPaths, subject: Subject, cell: C
     if agent is None:
         missing.append(f"The Target's trace {cell.session_id} is not in this project, so its workspace is unknown.")
         return page
+    stopped = _stopped(agent, cell.session_id)
     workspace, why = workspace_of(agent, cell.session_id)
     if workspace is None:
         missing.append(why)
-        return page
+        return replace(page, stopped=stopped)
     try:
         statement: Path | None = (
             project.agent(subject.agent_id).benchmark(subject.benchmark_id).case(cell.case_id).statement
@@ -255,7 +259,24 @@ def _with_files(page: CellPage, project: ProjectPaths, subject: Subject, cell: C
     except ExuviaError:
         statement = None
     files, more = kept_files(workspace, statement)
-    return replace(page, workspace=str(workspace), files=files, more_files=more)
+    return replace(page, workspace=str(workspace), files=files, more_files=more, stopped=stopped)
+
+
+def _stopped(agent: AgentPaths, session_id: str) -> str:
+    """Return why the last turn of a Session was broken off, "" where it was not or its trace cannot be read."""
+    from core.traces.session_trace import SessionTrace
+
+    reason = ""
+    try:
+        with SessionTrace(agent, session_id, index=False) as trace:
+            for record in trace.iter_records():
+                if record.kind == "abort":
+                    reason = record.text("reason") or "no reason was given"
+                elif record.kind == "text" and record.payload.get("role") == "user":
+                    reason = ""
+    except (ExuviaError, OSError):
+        return ""
+    return visible_line(reason)
 
 
 # Reading what others wrote

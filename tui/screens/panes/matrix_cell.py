@@ -20,6 +20,9 @@ _WHAT = {"made": "good", "changed": "warn", "given": "dim", "removed": "bad", "l
 def rows(cell: Cell, page: CellPage | None, other: CellPage | None, width: int) -> Sequence[Row]:
     """Return the rows of an open cell; `other` is the same Case and Run of the Reference, to set beside it."""
     made = [Row("verdict", (_verdict(cell),), find="verdict")]
+    if page is not None and page.stopped:
+        told = stopped_words(page.stopped)
+        made.append(Row("stopped", ((("! ", "warn"), (told, "warn")),), find=told))
     if page is None:
         return [*made, Row("reading", ((("Reading what is known of it...", "dim"),),), selectable=False)]
     if page.items:
@@ -147,7 +150,7 @@ def text_of(
 ) -> list[Line]:
     """Return what the row with `key` says at length."""
     kind, _, name = key.partition(":")
-    if page is None or kind == "verdict":
+    if page is None or kind in ("verdict", "stopped"):
         return _about(cell, of, title, page)
     match kind:
         case "item":
@@ -168,6 +171,12 @@ def text_of(
         case "missing":
             return plain([page.missing[int(name)]])
     return []
+
+
+def stopped_words(reason: str) -> str:
+    """Return that a Target did not end by itself: by its budget, or by something else."""
+    by, _, rest = reason.partition("budget: ")
+    return f"The Target was stopped by its budget: {rest}" if not by and rest else f"The Target was stopped: {reason}"
 
 
 def _lost(page: CellPage | None) -> list[Line]:
@@ -196,6 +205,9 @@ def _about(cell: Cell, of: MatrixPage | None, title: str, page: CellPage | None)
         lines.append((("        ", "dim"), (next_step(cell, live=bool(of and of.run_lives)), "plain")))
     elif cell.reason:
         lines.append(((cell.reason, "warn"),))
+    if page is not None and page.stopped:
+        lines.append(((stopped_words(page.stopped), "warn"),))
+        lines.append((("What it had done by then was scored: more turns may be all it lacks.", "plain"),))
     if of is not None:
         delta = difference(cell.score, cell.before)
         against = f"  {delta:+.2f} against {points(cell.before)} of {of.against}" if delta is not None else ""
