@@ -24,7 +24,8 @@ from tests.tui.test_matrix import ATTACK
 from tui.characters import to_ascii
 from tui.plot import plot, sparkline
 from tui.screens.panes.scores_table import columns, table
-from tui.screens.panes.scores_words import noise_words, row_lines, verdict
+from tui.screens.panes.scores_words import headline, noise_words, row_lines, runs_words, verdict
+from tui.stores.board import BoardView, edit_words
 from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, Series, compare, series, timeline, told
 from tui.widgets.spans import width_of
 
@@ -349,3 +350,43 @@ def test_the_command_line_draws_the_same_plot(project: ProjectPaths) -> None:
     plain = spawn(*arguments, env=environment(LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii")).stdout
     assert b"o measured and kept   x not kept" in plain
     assert plain.isascii()
+
+
+def headline_of(board: BoardView, width: int = 200) -> str:
+    return "".join(text for text, _ in headline(board, width))
+
+
+def test_every_number_of_the_headline_names_its_version_and_the_held_out_baseline_is_the_first() -> None:
+    rows = (row(1, 42.33, "baseline"), row(3, 69.33), row(11, 91.0))
+    curve = ((1, 42.33), (3, 69.33), (11, 91.0))
+    held = (("baseline", 1, 34.0), ("final", 3, 77.0), ("baseline", 3, 77.0), ("final", 11, 92.0))
+    said = headline_of(BoardView(rows=rows, curve=curve, heldout=held))
+    assert "score v11 91.00" in said
+    assert "+48.67 since v1 42.33" in said
+    assert "held out v1 34.00, v11 92.00" in said
+    begun = headline_of(BoardView(rows=rows[:2], curve=curve[:2], heldout=held[:1]))
+    assert begun.endswith("held out v1 34.00"), "a run has only begun: it is still v1's"
+
+
+@pytest.mark.parametrize("width", [24, 60, 80, 120])
+def test_the_headline_fits_and_never_loses_a_warning_to_numbers(width: int) -> None:
+    rows = tuple(row(at, 40.0 + at, what="baseline" if at == 1 else "accepted") for at in range(1, 10))
+    curve = tuple((at, 40.0 + at) for at in range(1, 10))
+    held = (("baseline", 1, 34.0), ("final", 9, 77.0))
+    said = headline_of(BoardView(rows=rows, curve=curve, heldout=held, is_example=True), width)
+    assert "example numbers, not measured" in said
+    assert width < 60 or width_of(said) <= width
+
+
+def test_how_often_a_case_was_run_is_said() -> None:
+    once = row(1, 40.0, "baseline", cases=tuple(CaseOutcome(case, None, 40.0, None, (40.0,)) for case in CASES))
+    twice = row(2, 50.0, cases=tuple(CaseOutcome(case, None, 50.0, None, (50.0, 50.0)) for case in CASES))
+    mixed = row(3, 50.0, cases=(once.cases[0], twice.cases[1]))
+    assert [runs_words(one) for one in (once, twice, mixed)] == ["1 Run a Case", "2 Runs a Case", "1 to 2 Runs a Case"]
+    assert "1 Run a Case" in "".join(text for text, _ in row_lines(once)[0])
+    assert runs_words(row(4, None, "measuring")) == ""
+
+
+def test_the_lines_of_a_changed_file_are_those_that_the_diff_counts() -> None:
+    assert edit_words("AGENTS.md", 29, 0) == "AGENTS.md +29 -0"
+    assert edit_words("system_config.yaml", 1, 1) == "system_config.yaml +2 -2, its version with it"

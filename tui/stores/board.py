@@ -309,7 +309,8 @@ def _open(view: RunView, entry: RoundView, reference: Evaluation | None) -> Boar
         supported=entry.supported,
         cases=tuple(outcomes),
         edits=tuple(
-            f"{edit.get('path', '')} +{edit.get('added', 0)} -{edit.get('removed', 0)}" for edit in entry.edits
+            edit_words(str(edit.get("path", "")), _count(edit.get("added")), _count(edit.get("removed")))
+            for edit in entry.edits
         ),
         session_id=next((cell.session_id for cell in cells if cell.session_id), ""),
         provider=provider,
@@ -331,7 +332,21 @@ def _expected(prediction: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _edits(record: CandidateRecord) -> tuple[str, ...]:
-    return tuple(f"{edit.path} +{edit.added} -{edit.removed}" for edit in record.edits)
+    return tuple(edit_words(edit.path, edit.added, edit.removed) for edit in record.edits)
+
+
+def edit_words(path: str, added: int, removed: int) -> str:
+    """Return a changed file with its lines, counted as the Diff counts them.
+
+    A ledger leaves out the line with the agent's version, which changes in every Candidate.
+    """
+    if path == "system_config.yaml":
+        return f"{path} +{added + 1} -{removed + 1}, its version with it"
+    return f"{path} +{added} -{removed}"
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def read(project: ProjectPaths, subject: Subject | None) -> Benchmark | None:

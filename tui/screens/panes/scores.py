@@ -108,7 +108,7 @@ class ScoresPane(Pane):
         self.is_plotting = self.is_plotting and bool(board.rows)
         hidden = "" if self.has_candidates else "Candidates hidden, c shows them  "
         self.title(board.title or board.benchmark_id, ((hidden, "warn"), (freeze_word(board), "dim"), (" ", "plain")))
-        self.query_one("#scores-head", Bar).show(headline(board))
+        self.query_one("#scores-head", Bar).show(headline(board, self.size.width or 80))
         self._arrange()
         rows = self.query_one("#scores-list", RowList)
         rows.show(self._rows)
@@ -142,8 +142,14 @@ class ScoresPane(Pane):
                 widget.display = is_shown
 
     def on_resize(self) -> None:
-        if own_screen(self).stands and self.display and self.is_plotting:
-            self.call_after_refresh(self._plot)
+        if own_screen(self).stands and self.display:
+            self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        if own_screen(self).stands:
+            self.query_one("#scores-head", Bar).show(headline(self.view.board, self.size.width or 80))
+            if self.is_plotting:
+                self._plot()
 
     def _rows(self, width: int) -> Sequence[Row]:
         board = self.view.board

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tui.palette import score_tone, sparkline
 from tui.screens.panes.base import local, points, signed, span_of
 from tui.stores.board import BoardView
 from tui.stores.board_rows import BoardEvent, BoardRow, Compared, is_other_runtime, told
-from tui.widgets.spans import Line, Span, fit, joined, plain
+from tui.widgets.spans import Line, Span, fit, joined, plain, width_of
 
 CHANGE = {True: "good", False: "bad"}
 
@@ -55,10 +57,20 @@ def noise_words(row: BoardRow) -> str:
     return f"{signed(row.delta)} is more than the Runs of one Case differ by."
 
 
+def runs_words(row: BoardRow) -> str:
+    """Return how often each Case was run: `1 Run a Case`, `1 to 2 Runs a Case`; "" where nobody knows."""
+    counts = sorted({len(case.scores) for case in row.cases if case.scores})
+    if not counts:
+        return ""
+    often = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{often} {'Run' if counts[-1] == 1 else 'Runs'} a Case"
+
+
 def row_lines(row: BoardRow) -> list[Line]:
     """Return everything known of a row, to read; the table of its Cases stands last."""
     tone = {"accepted": "good", "rejected": "bad", "unevaluable": "warn", "dropped": "bad"}.get(row.what, "plain")
-    lines: list[Line] = [((verdict(row), tone),)]
+    runs = runs_words(row)
+    lines: list[Line] = [((verdict(row), tone), (f"  {runs}" if runs else "", "dim"))]
     if noise := noise_words(row):
         lines.append(((noise, "warn" if row.noise or row.noise is None else "dim"),))
     if row.recomputed is not None:
@@ -163,30 +175,53 @@ def compared_lines(found: Compared) -> list[Line]:
     return lines
 
 
-def headline(board: BoardView) -> Line:
-    """Return score, curve and held-out result on one line."""
+_CURVE = 24
+"""Cells of the curve in the headline at most; less where the words need the room."""
+
+
+def headline(board: BoardView, width: int = 200) -> Line:
+    """Return whose score it is, the curve, the gain and the held-out result: what fits, warnings before all.
+
+    Every number names its version, as those of the whole and of the held-out Cases may be of different ones.
+    """
     if board.latest is None:
         return ((" ", "plain"),)
     stored = [row for row in board.rows if row.is_stored]
     first = next((row for row in stored if not is_other_runtime(row, stored[-1])), None)
-    line: Line = (
-        (" score ", "dim"),
+    head: Line = (
+        (f" score v{board.curve[-1][0]} ", "dim"),
         (points(board.latest), score_tone(board.latest)),
-        ("  ", "plain"),
-        (sparkline([score for _, score in board.curve], 24), "accent"),
     )
-    if first is not None and first is not stored[-1] and first.score is not None:
-        name = "the baseline" if first is stored[0] else f"v{first.version}"
-        line = (*line, (f"  {signed(round(board.latest - first.score, 2))} since {name} {points(first.score)}", "dim"))
-    if first is not None and first is not stored[0]:
-        line = (*line, ("  older scores are of another model", "warn"))
-    held = {stage: score for stage, _, score in board.heldout}
-    if held:
-        words = " to ".join(points(held[stage]) for stage in ("baseline", "final") if stage in held)
-        line = (*line, (f"   held out {words}", "dim"))
+    told: list[Span] = []
+    room = width - 1 - _width(head)
     if board.is_example:
-        line = (*line, ("   example numbers, nothing was measured", "warn"))
-    return line
+        told.append(("  example numbers, not measured", "warn"))
+    if first is not None and first is not stored[0]:
+        told.append(("  older scores are of another model", "warn"))
+    room -= _width(told)
+    since: list[Span] = []
+    if first is not None and first is not stored[-1] and first.score is not None:
+        since = [
+            (f"  {signed(round(board.latest - first.score, 2))} since v{first.version} {points(first.score)}", "dim")
+        ]
+    held: list[Span] = [(f"   held out {words}", "dim")] if (words := held_out_words(board)) else []
+    for more, place in ((since, 0), (held, len(told) + 1)):
+        if more and _width(more) <= room:
+            told[place:place] = more
+            room -= _width(more)
+    curve = sparkline([score for _, score in board.curve], min(_CURVE, room - 2)) if room >= 6 else ""
+    return (*head, (f"  {curve}" if curve else "", "accent"), *told)
+
+
+def held_out_words(board: BoardView) -> str:
+    """Return the first and the newest score of the held-out Cases, each with its version: `v1 34.00, v11 92.00`."""
+    known = [(version, score) for _, version, score in board.heldout if score is not None]
+    ends = dict.fromkeys(known[:1] + known[-1:])
+    return ", ".join(f"v{version} {points(score)}" for version, score in ends)
+
+
+def _width(spans: Sequence[Span]) -> int:
+    return sum(width_of(text) for text, _ in spans)
 
 
 def freeze_word(board: BoardView) -> str:
