@@ -396,3 +396,17 @@ def test_a_rejected_pilot_keeps_its_page_and_what_replaces_it_is_held_against_it
     old, new = pages()
     assert old == ("Pilot 1 of 4, rejected", "reason: too easy", 42.0, "", None)
     assert new == ("Pilot 1 of 4, again", "predicted 32, observed 32", 32.0, "pilot 1, rejected", -10.0)
+
+
+def test_a_cell_that_an_ended_run_left_open_is_not_running(project: ProjectPaths) -> None:
+    run = started(project)
+    tell(run, CASES[0], 1, "running")
+    tell(run, CASES[1], 1, "queued")
+
+    def states() -> list[tuple[str, ...]]:
+        read = MatrixStore(project).load((read_run(project, RUN),), ScoreboardReading(), Subject(AGENT, BENCHMARK))
+        return [page.states for page in read.pages]
+
+    assert states() == [("interrupted", "planned")], "its engine is dead"
+    Journal(run.journal).append(EventName.STOPPED, reason="by the operator")
+    assert states() == [("interrupted", "planned")]

@@ -20,10 +20,12 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
     board = view.board
     if board.curve:
         of_present = [entry for entry in board.curve if entry[0] == view.versions.present]
+        if not of_present and view.versions.present is not None:
+            left.append((" being measured" if view.sessions.live else " not measured", "warn"))
         version, score = (of_present or board.curve)[-1]
         left += [("  score ", "dim"), (f"{score:.2f}", score_tone(score))]
         left += [] if of_present else [(f" of v{version}", "dim")]
-        if width >= 70:
+        if width >= (70 if of_present else 100):
             left.append((f" {sparkline([score for _, score in board.curve], 8 if width < 100 else 20)}", "accent"))
     right: list[Span] = []
     waiting = len(view.inbox.pending)

@@ -189,7 +189,7 @@ class MatrixStore:
         rows: list[MatrixRow] = []
         for case_id in sorted({case for case, _ in cells}):
             own = tuple(
-                _cell(cells[case_id, run], view.run_id, evaluators) if (case_id, run) in cells else None
+                _cell(cells[case_id, run], view, evaluators) if (case_id, run) in cells else None
                 for run in range(1, columns + 1)
             )
             scores = [cell.score for cell in own if cell is not None and cell.score is not None]
@@ -262,11 +262,16 @@ def _short(view: RunView, stage: str, index: int, version: int) -> str:
     return f"H v{version}" if stage == "heldout" else f"v{version}"
 
 
-def _cell(cell: CellView, run_id: str, evaluators: Mapping[str, str]) -> Cell:
+_LEFT = {"running": "interrupted", "repairing": "interrupted", "queued": "planned"}
+"""What cells are that a run of ours left open when it ended: nothing works on them, whatever it told last."""
+
+
+def _cell(cell: CellView, view: RunView, evaluators: Mapping[str, str]) -> Cell:
+    is_left = view.state not in LIVE and not view.observed
     return Cell(
         cell.case_id,
         cell.run,
-        cell.state,
+        _LEFT.get(cell.state, cell.state) if is_left else cell.state,
         cell.score,
         cell.session_id or "",
         cell.evaluator_session_id or evaluators.get(cell.cell, ""),
@@ -275,7 +280,7 @@ def _cell(cell: CellView, run_id: str, evaluators: Mapping[str, str]) -> Cell:
         cell.failure_code or "",
         cell.reason,
         cell.attempt,
-        run_id,
+        view.run_id,
         cell.cell,
     )
 
