@@ -101,7 +101,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("trace.closer", ("plus",), "+", "trace", "Show half as much time, around the cursor."),
     Action("trace.wider", ("minus",), "-", "trace", "Show twice as much time."),
     Action("trace.export", ("E",), "E", "trace", "Write the Session's files into a directory."),
-    Action("trace.back", ("b",), "b", "trace", "Back to where you were before."),
+    Action("trace.back", ("b",), "b", "trace", "Back to where you were before, at last to the pane that led here."),
     Action(
         "approve", ("a",), "a", "inbox", "Approve the freeze, or allow the call (asks y).", "approve", dangerous=True
     ),
@@ -190,6 +190,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("diff.wrap", ("w",), "w", "diff", "Wrap long lines, or cut them."),
     Action("scroll.left", ("left",), "Left", "diff", "Move long lines to the right."),
     Action("scroll.right", ("right",), "Right", "diff", "Move long lines to the left, to see their ends."),
+    Action("diff.back", ("b",), "b", "diff", "Back to the pane that led here."),
     Action("diff.export", ("E",), "E", "diff", "Write the difference to a new file, as patch(1) takes it.", "export"),
     Action(
         "import.shown",
@@ -226,7 +227,7 @@ ACTIONS: tuple[Action, ...] = (
         "stop run",
         dangerous=True,
     ),
-    Action("back", ("escape", "backspace"), "Esc", "global", "Leave a question, a filter or a trace; never quits."),
+    Action("back", ("escape", "backspace"), "Esc", "global", "Leave a question, filter, trace or diff; never quits."),
     Action("refresh", ("r",), "r", "global", "Read everything again."),
     Action("redraw", ("ctrl+l",), "Ctrl-L", "global", "Paint the whole screen again."),
     Action("suspend", ("ctrl+z",), "Ctrl-Z", "global", "Suspend the console; the shell's fg brings it back."),

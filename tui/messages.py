@@ -38,10 +38,13 @@ class TraceChanged(Message):
 
 
 class TraceOpened(Message):
-    """A trace is open and indexed; `at_end` says that its end is what is wanted first."""
+    """A trace is open and indexed; `at_end` says that its end is what is wanted first.
 
-    def __init__(self, trace: OpenTrace, *, at_end: bool = False) -> None:
-        self.trace, self.at_end = trace, at_end
+    `opener` is the other pane that asked for it, "" where the Trace pane did.
+    """
+
+    def __init__(self, trace: OpenTrace, *, at_end: bool = False, opener: str = "") -> None:
+        self.trace, self.at_end, self.opener = trace, at_end, opener
         super().__init__()
 
 

@@ -17,7 +17,7 @@ from tui.clipboard import copy
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
-from tui.screens.panes.base import Pane, TraceWanted
+from tui.screens.panes.base import BackWanted, Pane, TraceWanted
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED, make
 from tui.screens.panes.tail import Tail
@@ -233,10 +233,12 @@ class Frame(ConsoleScreen):
 
         return self.query_one(InboxPane)
 
-    def activate(self, pane_id: str, *, focus: bool = True) -> None:
-        """Make a pane the active one."""
+    def activate(self, pane_id: str, *, focus: bool = True, opener: str = "") -> None:
+        """Make a pane the active one; `opener` is the pane to go back to from it."""
         if pane_id != self.active:
             self.changed_pane = monotonic()
+            self.pane(pane_id).opener = opener
+            self.query_one(Prompt).clear()  # what it said was of the pane before
         self.active = pane_id
         if pane_id != "sessions":
             self.main = pane_id
@@ -263,6 +265,21 @@ class Frame(ConsoleScreen):
         if self.stands and (first := self.pane().first_focus()) is not None:
             first.focus()
 
+    def leave(self) -> bool:
+        """Go back to the pane that led to the active one; tell whether one did."""
+        opener = self.pane().opener
+        if opener:
+            self.activate(opener)
+        return bool(opener)
+
+    def on_back_wanted(self, event: BackWanted) -> None:
+        event.stop()
+        if self.stands and not self.leave():
+            self.flash("There is nothing before this.")
+
+    def _other_than(self, pane_id: str) -> str:
+        return self.active if self.active != pane_id else ""
+
     # Traces
 
     def on_trace_wanted(self, event: TraceWanted) -> None:
@@ -270,7 +287,7 @@ class Frame(ConsoleScreen):
         if not event.session_id:
             self.flash("There is no Session behind this yet.", "warn")
             return
-        session_id, about = event.session_id, event.about
+        session_id, about, opener = event.session_id, event.about, self._other_than("trace")
 
         from tui.stores.trace import OpenTrace
 
@@ -280,7 +297,7 @@ class Frame(ConsoleScreen):
             except Exception as error:  # whatever a file holds, the console goes on
                 self.post_message(Done(failure(error)))
             else:
-                self.post_message(TraceOpened(opened, at_end=event.at_end))
+                self.post_message(TraceOpened(opened, at_end=event.at_end, opener=opener))
 
         self.run_worker(open_it, thread=True, exit_on_error=False, group="trace", description="open a trace")
 
@@ -288,10 +305,8 @@ class Frame(ConsoleScreen):
         if not self.stands:
             event.trace.close()
             return
-        self._trace_pane().open(event.trace)
-        self.activate("trace")
-        if event.at_end:
-            self._trace_pane().lines.action_do("nav.end")
+        self._trace_pane().open(event.trace, at_end=event.at_end, opener=event.opener)
+        self.activate("trace", opener=event.opener)
 
     def follow_traces(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace."""
@@ -318,7 +333,7 @@ class Frame(ConsoleScreen):
         event.stop()
         if self.stands:
             self.query_one(DiffPane).compare(event.left, event.right, event.file)
-            self.activate("diff")
+            self.activate("diff", opener=self._other_than("diff"))
 
     # Actions
 

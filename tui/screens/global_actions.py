@@ -10,7 +10,7 @@ from core.foundation.errors import ExuviaError
 from tui.actions import PANES
 from tui.lean import CLEAR
 from tui.messages import CopyWanted
-from tui.screens.panes.base import TraceWanted, method_of
+from tui.screens.panes.base import BackWanted, TraceWanted, method_of
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.tail import Tail
 from tui.settings import Loaded
@@ -71,9 +71,14 @@ class GlobalActions:
             self.do_zoom()
         elif self.frame.focused is not None and self.frame.focused is not pane.first_focus():
             self.frame.restore_focus()
-        elif self.frame.active == "trace":
-            self.frame.run_action_by_id("trace.back")
+        else:
+            self.frame.leave()
         self.frame.query_one(Prompt).clear()
+
+    def do_diff_back(self) -> None:
+        pane = self.frame.pane()
+        if not pane.go_back():
+            pane.post_message(BackWanted())
 
     def do_filter(self) -> None:
         rows = self.frame.focused
@@ -142,8 +147,11 @@ class GlobalActions:
         self.frame.deeds.stop(self.frame.view, live.run_id if live else None)
 
     def do_pause(self) -> None:
-        held = self.frame.query_one(Tail).hold()
-        self.frame.flash("Held; Space goes on." if held else "Following again.")
+        tail = self.frame.query_one(Tail)
+        if tail.display:
+            self.frame.flash("Live is held; Space goes on." if tail.hold() else "Live follows again.")
+        else:
+            self.frame.flash("There is nothing here that streams.", "plain", "Sessions and Trace do")
 
     def do_zoom(self) -> None:
         self.frame.toggle_class("-zoom")

@@ -118,6 +118,14 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         top = index * self.row_height - int(self.scroll_offset.y)
         self.refresh(Region(0, top, self.size.width, self.row_height))
 
+    def on_resize(self) -> None:
+        """Keep the row under the cursor in sight, or bring it there where it was chosen before there was any room.
+
+        Textual calls it after a subclass's own.
+        """
+        if self.cursor < self.row_count() and self.is_selectable(self.cursor):
+            self.select(self.cursor)
+
     def on_focus(self) -> None:
         self.paint_row(self.cursor)
 

@@ -27,6 +27,10 @@ class TraceWanted(Message):
         super().__init__()
 
 
+class BackWanted(Message):
+    """The operator wants to go back, and the pane has nothing left to leave: to the pane that led here, if one did."""
+
+
 class Pane(Vertical):
     """A pane. `show` takes the newest view; a subclass repaints what changed in it.
 
@@ -37,6 +41,8 @@ class Pane(Vertical):
     pane_id = ""
     early = False
     """Whether it can draw the first facts of a console that opens; other panes wait until everything is read."""
+    opener = ""
+    """The pane that led here by a key (t, d, Enter), where that was what brought this one into sight."""
 
     def __init__(self) -> None:
         super().__init__(id=self.pane_id, classes="pane")

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 
 from tui.messages import DeedWanted, Outcome, Said
 from tui.screens.base import own_screen
-from tui.screens.panes.base import TraceWanted
+from tui.screens.panes.base import BackWanted, TraceWanted
 from tui.screens.panes.trace_finds import TraceFinds
 from tui.screens.panes.trace_lists import FoundRows, RequestRows
 from tui.screens.panes.trace_parts import Grown, View
@@ -30,14 +30,16 @@ class TraceGoing(TraceFinds):
 
     # Opening and following
 
-    def open(self, trace: OpenTrace) -> None:
-        """Show a trace; the one before is closed."""
+    def open(self, trace: OpenTrace, *, at_end: bool = False, opener: str = "") -> None:
+        """Show a trace; the one before is closed. What another pane opened leads back there, not to places here."""
         head = trace.head
-        if head.session_id != self._returning:
+        if opener:
+            self._before.clear()
+        elif head.session_id != self._returning:
             self._remember(head.session_id)
         self._returning = ""
         old = self.trace
-        self.lines.open(trace)
+        self.lines.open(trace, at_end=at_end)
         if old is not None:
             old.close()
         self._end_search()
@@ -205,7 +207,7 @@ class TraceGoing(TraceFinds):
             self.look("records")
         elif self._before:
             self._return_to(*self._before.pop())
-        elif self.sight != "tree":
+        elif self.sight != "tree" and not self.opener:
             self.look("tree")
         else:
             return False
@@ -227,4 +229,4 @@ class TraceGoing(TraceFinds):
 
     def do_trace_back(self) -> None:
         if not self.go_back():
-            self.post_message(Said("There is nothing before this."))
+            self.post_message(BackWanted())

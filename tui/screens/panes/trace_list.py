@@ -29,15 +29,19 @@ class TraceLines(LineList):
         self.held = False
         self.finding: Finding | None = None
         self._shown = 0
+        self._from_end = False
 
-    def open(self, trace: OpenTrace | None) -> None:
-        """Show another trace from its start."""
+    def open(self, trace: OpenTrace | None, *, at_end: bool = False) -> None:
+        """Show another trace from its start, or `at_end` from its end, which is followed while it is still read."""
         self.trace, self.held, self.finding = trace, False, None
+        self._from_end = at_end
         self.cursor = 0
         self._shown = self._rows_there()
         self.resized()
         self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
+        if at_end:
+            self.select(self._shown - 1)
 
     def grown(self) -> None:
         """Show what was appended, unless it is held; a cursor on the last record stays on the last."""
@@ -51,7 +55,7 @@ class TraceLines(LineList):
         bottom = int(self.scroll_offset.y) + self.scrollable_content_region.height
         if before < bottom or self._shown < before or len(str(before)) != len(str(self._shown)):
             self.refresh()  # else nothing in sight is another
-        if at_end and self.trace.is_whole:
+        if at_end and (self.trace.is_whole or self._from_end):
             self.call_after_refresh(self.select, self._shown - 1)
 
     @property
