@@ -192,6 +192,51 @@ async def test_what_is_said_follows_the_cursor(project: ProjectPaths) -> None:
         await until(app, pilot, lambda text: "a new name makes a new agent" in text)
 
 
+async def test_page_up_and_down_reach_both_ends_and_choices_are_seen(project: ProjectPaths) -> None:
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("S")
+        await until(app, pilot, lambda text: "  What          build  or optimize, try, evaluate" in text)
+        await pilot.press("pagedown")
+        await until(app, pilot, lambda text: "Enter starts it, after a y." in text)
+        await pilot.press("pageup")
+        await until(app, pilot, lambda text: "> What          < build >  or optimize, try, evaluate" in text)
+        await pilot.press("right")
+        await until(app, pilot, lambda text: "> What          < optimize >  or build, try, evaluate" in text)
+
+
+async def test_the_form_is_emptied_and_brought_back(project: ProjectPaths, state: Path) -> None:
+    forms.remember("build", {"agent_id": "newcomer", "pilots": "9"})
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("S")
+        await until(app, pilot, lambda text: "newcomer" in text and "Ctrl-R reset" in text)
+        await pilot.press("ctrl+r")
+        text = await until(app, pilot, lambda text: "As it was at first." in text)
+        assert "newcomer" not in text
+        assert "Pilots        4" in text
+        await pilot.press("ctrl+r")
+        await until(app, pilot, lambda text: "newcomer" in text and "Pilots        9" in text)
+        await pilot.press("ctrl+r", "escape")
+        await until(app, pilot, lambda text: "1 Sessions" in text)
+    assert "agent_id" not in json.loads(state.read_text())["build"], "what was reset is not remembered"
+
+
+async def test_a_fault_that_was_said_goes_when_the_form_changes(project: ProjectPaths) -> None:
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("S", "pagedown", "enter")
+        await until(app, pilot, lambda text: "Agent: name one" in text)
+        await pilot.press("pageup", "right")
+        await until(app, pilot, lambda text: "Start: Optimizer" in text and "Agent: name one" not in text)
+
+
+def test_the_form_says_that_the_rehearsal_model_plays_one_benchmark() -> None:
+    def says(name: str, **given: str) -> str:
+        return next(one.says for one in start_form.fields_of(values(**given), FACTS) if one.name == name)
+
+    assert "data-chores" in says("capability")
+    assert "data-chores" in says("model")
+    assert "data-chores" not in says("capability", model="openai/gpt-x")
+
+
 async def test_what_was_typed_is_there_again_after_esc(project: ProjectPaths, state: Path) -> None:
     async with console(project, (80, 24)) as (app, pilot):
         await pilot.press("S")

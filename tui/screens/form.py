@@ -69,6 +69,11 @@ class FormLines(LineList, inherit_bindings=False):
     def _value(self) -> str:
         return self.values.get(self.field.name, "") if self.field else ""
 
+    def end_of_value(self) -> None:
+        """Put the next character at the end of the field under the cursor."""
+        self.at = len(self._value)
+        self.refresh()
+
     def go_to(self, name: str) -> None:
         """Put the cursor on a field, or with START on the line that sends."""
         self._go(next((at for at, one in enumerate(self.fields) if one.name == name), len(self.fields)))
@@ -103,7 +108,9 @@ class FormLines(LineList, inherit_bindings=False):
         told = (f"  {fault}", "bad") if fault else ("", "plain")
         if not one.typed:
             shown = f"< {value or 'choose'} >" if here and one.choices[1:] else value or one.unset or "none"
-            return gutter, label, (short(shown, room), "bar" if here and self.has_focus else "plain"), told
+            shown = short(shown, room)
+            chosen = (shown, "bar" if here and self.has_focus else "plain")
+            return gutter, label, chosen, (_others(one, value, room - width_of(shown)), "dim"), told
         if here and self.has_focus:
             return gutter, label, *self._edited(one, value, room), told
         if not value:
@@ -141,8 +148,9 @@ class FormLines(LineList, inherit_bindings=False):
             self._insert(visible_line(" ".join(event.text.split())))
 
     def _moves(self, key: str) -> bool:
-        page = max(1, self.scrollable_content_region.height - 1)
-        steps = {"up": -1, "shift+tab": -1, "down": 1, "tab": 1, "pageup": -page, "pagedown": page}
+        # A form is short: PgDn is the way to the line that sends it, PgUp the way back to its head.
+        end = len(self.fields)
+        steps = {"up": -1, "shift+tab": -1, "down": 1, "tab": 1, "pageup": -end, "pagedown": end}
         if key in steps:
             wraps = key in ("tab", "shift+tab")
             target = self.cursor + steps[key]
@@ -231,6 +239,13 @@ class FormLines(LineList, inherit_bindings=False):
 
     def on_blur(self) -> None:
         self.refresh()
+
+
+def _others(one: Field, value: str, room: int) -> str:
+    """Return the other choices of a field in `room` cells, "" where they are too many to be read at a glance."""
+    others = [name for name in one.choices if name != value]
+    said = f"  {'or' if value else 'of'} {', '.join(others)}" if others else ""
+    return said if width_of(said) <= room else ""
 
 
 class Told(LineList, can_focus=False, inherit_bindings=False):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 
 from tui import commands
@@ -36,7 +37,8 @@ _TITLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluat
 class StartScreen(ConsoleScreen):
     """What to start, field by field. Esc leaves; what was typed is there again next time, per kind of run.
 
-    Invariant: `values` is what is on screen; `send` hears a spec only after a y.
+    Invariant: `values` is what is on screen; `send` hears a spec only after a y; `_set_aside` is what a reset took
+    away, for another Ctrl-R to bring back.
     """
 
     BINDINGS = bindings("global", only=("back", "redraw", "interrupt"))
@@ -50,13 +52,18 @@ class StartScreen(ConsoleScreen):
         super().__init__(id="starting")
         self._facts, self._given, self._send = facts, given, send
         self.values = self._begin(given.get(KIND) or forms.remembered("last").get(KIND, ""))
+        self._set_aside: dict[str, str] = {}
 
-    def _begin(self, kind: str) -> dict[str, str]:
-        """Return what the form of a kind begins with: what was typed last, and over it what is asked for now."""
+    def _begin(self, kind: str, *, anew: bool = False) -> dict[str, str]:
+        """Return what the form of a kind begins with: what was typed last, and over it what is asked for now.
+
+        With `anew` nothing that was typed counts.
+        """
         kind = kind if kind in start_form.KINDS else start_form.KINDS[0]
         # A Builder makes something new, so only for the others is what is in sight what is meant.
         given = {} if kind == "build" else self._given
-        return start_form.filled({**forms.remembered(kind), **given, KIND: kind}, self._facts)
+        typed = {} if anew else forms.remembered(kind)
+        return start_form.filled({**typed, **given, KIND: kind}, self._facts)
 
     def compose(self) -> ComposeResult:
         yield Bar(id="form-title", reverse=True)
@@ -70,8 +77,9 @@ class StartScreen(ConsoleScreen):
     def on_mount(self) -> None:
         self.whole = self.count()
         self.query_one("#form-footer", Bar).show(
-            ((" Tab", "key"), (" next   ", "dim"), ("Left Right", "key"), (" choose   ", "dim"), ("PgDn", "key"),
-             (" to Start   ", "dim"), ("Esc", "key"), (" back, keeps what you typed", "dim"))
+            ((" Tab", "key"), (" next  ", "dim"), ("Left Right", "key"), (" choose  ", "dim"), ("PgUp", "key"),
+             (" top  ", "dim"), ("PgDn", "key"), (" Start  ", "dim"), ("Ctrl-R", "key"), (" reset  ", "dim"),
+             ("Esc", "key"), (" back, kept", "dim"))
         )  # fmt: skip
         self._draw()
         lines = self.query_one(FormLines)
@@ -121,13 +129,33 @@ class StartScreen(ConsoleScreen):
 
     def on_form_lines_changed(self, event: FormLines.Changed) -> None:
         event.stop()
+        self.query_one(Prompt).clear()  # what was said was said of other values
+        self._set_aside = {}
         values = self.query_one(FormLines).values
         if event.name == KIND:
             self._keep()
             self.values = self._begin(values[KIND])
+            self.query_one(FormLines).shown_faults.clear()
         else:
             self.values = dict(values)
         self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "ctrl+r" and not self.query_one(Prompt).is_busy:
+            event.stop()
+            event.prevent_default()
+            self._reset()
+
+    def _reset(self) -> None:
+        """Empty the form, or bring back what the last reset took away."""
+        lines, back = self.query_one(FormLines), self._set_aside
+        self._set_aside = {} if back else dict(self.values)
+        self.values = back or self._begin(self.values[KIND], anew=True)
+        lines.shown_faults.clear()
+        self._draw()
+        lines.end_of_value()
+        said = " Back again." if back else " As it was at first. Ctrl-R again brings back what you typed."
+        self.query_one(Prompt).flash(said)
 
     def on_form_lines_sent(self, event: FormLines.Sent) -> None:
         event.stop()

@@ -32,6 +32,9 @@ _KIND_SAYS = {
     "back.",
     "evaluate": "Measures the agent as it is, and puts the result on the scoreboard.",
 }
+_REHEARSED = (
+    " The rehearsal model takes no notice of it: it plays from a script, and always makes the Cases of data-chores."
+)
 _WHOLE = frozenset({"pilots", "cases", "runs", "rounds", "seed", "concurrency", "max_tokens"})
 _NUMBERS = frozenset({"baseline_score", "target_score", "max_cost", "max_minutes"})
 _BUDGETS = {"max_cost": "cost_usd", "max_tokens": "tokens", "max_minutes": "wall_s"}
@@ -89,7 +92,12 @@ def fields_of(values: Values, facts: Facts) -> tuple[Field, ...]:
                 "What the agent is for, in a sentence. Needed where the agent does not exist yet.",
                 unset="(the agent is there)" if agent in facts.agents else "",
             ),
-            Field("capability", "Capability", "What the benchmark shall measure, in a sentence."),
+            Field(
+                "capability",
+                "Capability",
+                "What the benchmark shall measure, in a sentence."
+                + (_REHEARSED if values.get("model", facts.model).startswith("rehearsal/") else ""),
+            ),
             Field(
                 "benchmark_id",
                 "Benchmark",
@@ -168,7 +176,14 @@ def fields_of(values: Values, facts: Facts) -> tuple[Field, ...]:
 
 def _common(facts: Facts) -> tuple[Field, ...]:
     return (
-        Field("model", "Model", "PROVIDER/ID of the model that plays every role.", tuple(facts.models), typed=False),
+        Field(
+            "model",
+            "Model",
+            "PROVIDER/ID of the model that plays every role. rehearsal/... asks no model: it plays from a "
+            "script, offline, and its Builder always makes the Cases of data-chores.",
+            tuple(facts.models),
+            typed=False,
+        ),
         Field("max_cost", "Max cost", "Budget in USD; the run stops when it is reached, and can go on.", unset="none"),
         Field("max_tokens", "Max tokens", "Budget in tokens, where no price is configured.", unset="none"),
         Field("max_minutes", "Max minutes", "Budget of working time; waiting for you does not count.", unset="none"),
