@@ -367,6 +367,37 @@ async def test_a_text_is_found_in_all_traces_and_each_place_can_be_gone_to(proje
         await until(app, pilot, lambda text: "6 Sessions" in text)
 
 
+async def test_a_search_without_a_result_says_that_all_was_looked_through(project: ProjectPaths, target: Path) -> None:
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("3")
+        await until(app, pilot, lambda text: "6 Sessions" in text and pane(app).listing.is_counted)
+        await pilot.press("asterisk")
+        await typed(pilot, "zebra")
+        text = await until(app, pilot, lambda text: "nowhere in 6 Sessions" in text and "All 6 Sessions" in text)
+        assert "no trace holds 'zebra'" in text
+
+
+async def test_a_result_deep_in_a_record_opens_at_its_words_and_is_copied_with_its_place(
+    project: ProjectPaths, target: Path
+) -> None:
+    other = "session-2026-01-05-10-00-00-dddddddd"
+    kind, payload = meta(other)
+    prompt = "\n".join([*(f"Rule {number}." for number in range(200)), "Mind the zebra."])
+    write(project.agent(AGENT), other, [(kind, {**payload, "system_prompt": prompt}), records.user_text("Hello.")])
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("3")
+        await until(app, pilot, lambda text: "7 Sessions" in text and pane(app).listing.is_counted)
+        await pilot.press("asterisk")
+        await typed(pilot, "zebra")
+        await until(app, pilot, lambda text: "1 in 1 of 7 Sessions" in text)
+        copied = pane(app).copied(whole=True)
+        assert copied is not None
+        assert holds((other, "record 0", "Mind the zebra."), copied[0])
+        await pilot.press("enter")
+        text = await until(app, pilot, lambda text: "match 1 of 1" in text and "Mind the zebra." in text)
+        assert "Rule 199." in text
+
+
 # Lanes
 
 

@@ -18,6 +18,7 @@ from tests.tui.home import AGENT, BENCHMARK, cell, start_run
 from tui.stores import trace_filter
 from tui.stores.trace import OpenTrace
 from tui.stores.trace_lanes import LaneRow, Mark, cells
+from tui.stores.trace_lines import call_words
 from tui.stores.trace_search import Finding, FoundEverywhere, find, find_everywhere
 from tui.stores.trace_sessions import SessionsOfProject
 from tui.stores.trace_whole import bytes_shown, laid_out, lean, size_of
@@ -243,3 +244,30 @@ def test_numbers_keep_to_their_columns(number: int) -> None:
     assert usd(0.0) == "$0"
     assert usd(1.5, 2) == "$1.50+?"
     assert Tokens(1, 2, 3).total == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ('{"description": "Do what AGENTS.md asks", "cmd": "cat a\\nwc b"}', "Do what AGENTS.md asks: cat a\nwc b"),
+        ('{"file_path": "menu.md", "offset": 3}', "menu.md, offset 3"),
+        ('{"items": [{"item": 1}], "note": "so"}', 'items [{"item": 1}], note so'),
+        ("{}", ""),
+        ('{"description": "Copy", "cmd": "place() {\\n  for x', "Copy, place() {   for x"),
+        ('{"items": [{"item": 1, "poi', 'items [{"item": 1, "poi'),
+        ("no JSON", "no JSON"),
+        ("[1, 2]", "[1, 2]"),
+        ("[" * 5000, "[" * 5000),
+    ],
+)
+def test_a_row_of_a_call_begins_with_what_it_is_for(arguments: str, words: str) -> None:
+    assert call_words(arguments) == words
+
+
+def test_a_search_says_whether_it_has_ended() -> None:
+    found = FoundEverywhere(Query.of("zebra"))
+    assert found.words() == "still looking"
+    found.is_ended = True
+    assert found.words() == "ended before anything was found"
+    found.is_ended, found.is_whole, found.sessions = False, True, 168
+    assert found.words() == "nowhere in 168 Sessions"

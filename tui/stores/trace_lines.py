@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +14,11 @@ from tui.stores.trace_whole import dump as _dump
 from tui.stores.trace_whole import lean, lean_text, unread_of
 
 _SUMMARY = 400
+_ABOUT = ("description", "title", "summary")
+"""Arguments that say what a call is for: first in its row."""
+_BARE = frozenset({*_ABOUT, "cmd", "command", "file_path", "path", "pattern", "query", "prompt", "text", "url"})
+"""Arguments whose values say enough without their names."""
+_NAME = re.compile(r'(^\s*\{|"?\s*,)\s*"(\w+)"\s*:\s*"?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def _told(record: TraceRecord) -> tuple[str, str, str, str]:
         case "thinking":
             return "thinks", record.text("thinking"), "dim", ""
         case "tool_call":
-            return "calls", f"{record.text('name')}  {record.text('arguments')}", "call", ""
+            return "calls", f"{record.text('name')}  {call_words(record.text('arguments'))}", "call", ""
         case "tool_call_output":
             output = record.text("output")
             images = payload.get("images")
@@ -93,6 +99,33 @@ def _told(record: TraceRecord) -> tuple[str, str, str, str]:
                 "bad" if is_failure(record) else "dim",
                 "",
             )
+
+
+def call_words(arguments: str) -> str:
+    """Return what a call was given without JSON's marks: what it is for, then each value, named where it needs it.
+
+    A row has room for a few words, and names and quotes would take it. `arguments` may be cut off anywhere.
+    """
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        return _NAME.sub(_named, arguments).replace("\\n", " ") if arguments.lstrip().startswith("{") else arguments
+    about = [str(given[name]) for name in _ABOUT if isinstance(given.get(name), str) and given[name]][:1]
+    rest = {name: value for name, value in given.items() if not about or value != about[0]}
+    words = ", ".join(_value(name, value) for name, value in rest.items())
+    return ": ".join(part for part in (*about, words) if part)
+
+
+def _named(match: re.Match[str]) -> str:
+    name = "" if match[2] in _BARE else f"{match[2]} "
+    return name if "{" in match[1] else f", {name}"
+
+
+def _value(name: str, value: object) -> str:
+    words = value if isinstance(value, str) else _dump(value)
+    return words if name in _BARE else f"{name} {words}"
 
 
 def _session_in(output: str) -> str:

@@ -83,11 +83,18 @@ class FoundEverywhere:
     is_whole: bool = False
     is_cut: bool = False
 
+    is_ended: bool = False  # by the operator, or by a fault, before all was looked through
+
     def words(self) -> str:
-        """Return how much was found, and in how many Sessions."""
+        """Return how much was found, in how many Sessions, and whether all were looked through."""
+        some = f"{self.sessions} Session{'s' if self.sessions != 1 else ''}"
+        still = "" if self.is_whole or self.is_ended else "still looking"
+        if not self.hits:
+            return still or (f"nowhere in {some}" if self.is_whole else "ended before anything was found")
         plus = "" if self.is_whole and not self.is_cut else "+"
         inside = len({hit.session_id for hit in self.hits})
-        return f"{len(self.hits)}{plus} in {inside} of {self.sessions} Sessions"
+        found = f"{len(self.hits)}{plus} in {inside} of {some}"
+        return ", ".join(part for part in (found, still or ("" if self.is_whole else "ended early")) if part)
 
 
 def find_everywhere(

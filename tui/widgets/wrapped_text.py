@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui.actions import bindings
 from tui.screens.base import own_screen
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import Line, strip_of, wrap
 
 
-class WrappedText(ScrollView, can_focus=True, inherit_bindings=False):
+class WrappedText(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """Invariant: `_wrapped` are `_lines` broken for the width at hand."""
 
     DEFAULT_CSS = """
-    WrappedText { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; scrollbar-color: ansi_bright_black;
+    WrappedText { height: 1fr; scrollbar-size-vertical: 1; overflow: hidden scroll; scrollbar-color: ansi_bright_black;
                   scrollbar-color-hover: ansi_white; scrollbar-color-active: ansi_white;
                   scrollbar-background: ansi_default; scrollbar-background-hover: ansi_default;
                   scrollbar-background-active: ansi_default; }
@@ -35,24 +38,46 @@ class WrappedText(ScrollView, can_focus=True, inherit_bindings=False):
         if tuple(lines) == self._lines and key == self._key:
             return
         self._lines = tuple(lines)
+        before, top = self._wrapped, self.scroll_offset.y
         self._wrap()
         if key != self._key:
             self._key = key
             self.scroll_to(y=0, animate=False, immediate=True)
-        self.refresh()
+        if self.scroll_offset.y == top:
+            self._paint_changed(before)
+        else:
+            self.refresh()
+
+    def _paint_changed(self, before: Sequence[Line]) -> None:
+        """Paint the lines in sight that are others than `before`."""
+        top, width, now = int(self.scroll_offset.y), self.size.width, self._wrapped
+        for y in range(self.size.height):
+            at = top + y
+            if before[at : at + 1] != now[at : at + 1]:
+                self.refresh(Region(0, y, width, 1))
 
     def bring(self, is_wanted: Callable[[str], bool]) -> None:
-        """Scroll to the first line whose text is wanted, where there is one."""
-        texts = ("".join(text for text, _ in line) for line in self._wrapped)
+        """Scroll to the first line whose text is wanted, where there is one; what is wanted may be broken over two."""
+        texts = ["".join(text for text, _ in line) for line in self._wrapped]
         at = next((index for index, text in enumerate(texts) if is_wanted(text)), None)
+        if at is None:
+            pairs = ((one.rstrip(), next_one.lstrip()) for one, next_one in pairwise(texts))
+            at = next(
+                (index for index, (one, two) in enumerate(pairs) if is_wanted(f"{one} {two}") or is_wanted(one + two)),
+                None,
+            )
         if at is not None:
             self.scroll_to(y=max(0, at - 2), animate=False, immediate=True)
 
     def _wrap(self) -> None:
-        width = max(1, self.scrollable_content_region.width - 2)
+        width = max(1, self.scrollable_content_region.width - 1)
         self._wrapped = [piece for line in self._lines for piece in wrap(line, width, _indent(line))]
-        # All texts that fit have one height: Textual lays the whole screen out again where this changes.
-        self.virtual_size = Size(1, max(len(self._wrapped), self.scrollable_content_region.height))
+        # The column of the scroll bar is always there, so nothing else moves where the height changes; without this
+        # Textual would lay the whole screen out again for each text.
+        size = Size(1, max(len(self._wrapped), self.scrollable_content_region.height))
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
 
     def on_resize(self) -> None:
         self._wrap()

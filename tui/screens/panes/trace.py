@@ -124,7 +124,7 @@ class TracePane(TraceGoing):
             return
         self.lines.hold(not self.lines.held)
         self.redraw()
-        self.post_message(Said("Held; Space goes on." if self.lines.held else "Following again."))
+        self.post_message(Said("The trace is held; Space goes on." if self.lines.held else "The trace follows again."))
 
     def do_trace_export(self) -> None:
         row, trace = self._row(), self.trace
@@ -214,9 +214,9 @@ class TracePane(TraceGoing):
             return trace.head.session_id, "the Session's id"
         if self.sight == "found" and (hit := self.query_one(FoundRows).hit) is not None:
             match = hit.match
-            return (
-                (match.before + match.hit + match.after, "the place") if whole else (hit.session_id, "the Session's id")
-            )
+            around = " ".join((match.before + match.hit + match.after).split())
+            place = f"{hit.session_id}\trecord {hit.number}\tbytes {match.start} to {match.end}\t{around}"
+            return (place, "the place and its words") if whole else (hit.session_id, "the Session's id")
         if row is None:
             return None
         facts = (row.session_id, row.agent_id, row.role, row.what, row.state, str(row.tokens or ""))

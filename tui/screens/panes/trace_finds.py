@@ -125,8 +125,17 @@ class TraceFinds(TraceShown):
         self._search = work
         project = self._store.project if self._store is not None else None
         if project is None:
+            found.is_ended = True
             return Outcome("The Sessions are not read yet.", "Once more, please", ok=False)
-        find_everywhere(project, found, work.report, self._tick)
-        self.post_message(Grown())
+        try:
+            find_everywhere(project, found, work.report, self._tick)
+        finally:
+            found.is_ended = not found.is_whole
+            self.post_message(Grown())
         more = "Only the first are shown; look for something longer." if found.is_cut else ""
-        return Outcome(f"{found.words()}.", more or "Enter goes there, Esc comes back", changed=False)
+        words = found.words()
+        return Outcome(
+            f"{words[:1].upper()}{words[1:]}.",
+            more or ("Enter goes there, Esc comes back" if found.hits else "* looks for something else"),
+            changed=False,
+        )

@@ -84,8 +84,13 @@ class TraceGoing(TraceFinds):
         self._arrive()
         self.query_one(FoundRows).show(self.everywhere, self.listing)
         self._titles()
-        if self.lines.finding is not None:
+        finding = self.lines.finding
+        if finding is not None:
             self.lines.refresh()
+            if self.sight == "records" and self._shown_in is not finding and finding.holds(self.lines.number):
+                # Somebody who came from a result stands on its record already: its text has to go to the place, once.
+                self._shown_in = finding
+                self._detail()
 
     def follow(self, session_ids: frozenset[str]) -> None:
         """Take in what was appended to the open trace, if it is one of these."""

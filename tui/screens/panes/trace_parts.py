@@ -20,7 +20,7 @@ from tui.screens.panes.trace_tree import SessionRows
 from tui.stores.trace import OpenTrace
 from tui.stores.trace_lanes import LanesView
 from tui.stores.trace_rows import Listing, SessionRow
-from tui.stores.trace_search import FoundEverywhere
+from tui.stores.trace_search import Finding, FoundEverywhere
 from tui.stores.trace_sessions import SessionsOfProject
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.lanes import Lanes
@@ -81,6 +81,7 @@ class TraceParts(Pane):
         self._returning = ""  # the Session whose trace is opened on the way back
         self._land: tuple[str, int] | None = None
         self._search: Work | None = None
+        self._shown_in: Finding | None = None  # the search whose match at the cursor was brought into sight
         self.add_class("-tree")
 
     def parts(self) -> ComposeResult:

@@ -23,7 +23,8 @@ class TraceShown(TraceParts):
         if self.sight == "tree":
             self._tree_title()
         elif self.sight == "found" and self.everywhere is not None:
-            self.title(f"found {self.everywhere.query.text!r}", ((f"{self.everywhere.words()} ", "accent"),))
+            what = "found" if self.everywhere.hits else "looked for"
+            self.title(f"{what} {self.everywhere.query.text!r}", ((f"{self.everywhere.words()} ", "accent"),))
         elif self.sight == "lanes" and self.lanes.view is not None:
             view = self.lanes.view
             row = self.listing.of(view.session_id)
@@ -101,7 +102,7 @@ class TraceShown(TraceParts):
             head = ((f"record {hit.number}", "strong"), ("  Enter goes there", "accent")) if hit is not None else ()
             rule.show(head)
             row = self.listing.of(hit.session_id) if hit is not None else None
-            text.show(hit_told(hit, row), ("found", rows.cursor, hit))
+            text.show(hit_told(hit, row, self.everywhere), ("found", rows.cursor, hit))
         else:
             self._record_detail(rule, text)
 

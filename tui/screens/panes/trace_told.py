@@ -10,6 +10,7 @@ from tui.stores.trace import OpenTrace
 from tui.stores.trace_facts import Facts
 from tui.stores.trace_lanes import LanesView, Mark
 from tui.stores.trace_rows import SessionRow
+from tui.stores.trace_search import FoundEverywhere
 from tui.stores.trace_whole import DETAIL_CHARACTERS, GLANCE_CHARACTERS
 from tui.stores.trace_words import count, duration, usd
 from tui.widgets.spans import Line, Span, plain
@@ -75,10 +76,25 @@ def lanes_told(view: LanesView | None, mark: Mark | None) -> list[Line]:
     return [((took, "plain"),), ((number, "dim"),)]
 
 
-def hit_told(hit: Hit | None, row: SessionRow | None) -> list[Line]:
+def _nothing_found(found: FoundEverywhere | None) -> list[str]:
+    if found is None:
+        return ["Nothing is looked for. * looks through all traces."]
+    if found.is_whole:
+        all_of = f"All {found.sessions} Sessions were" if found.sessions != 1 else "The one Session was"
+        typed = "capitals as typed" if found.query.exact else "in any case"
+        return [
+            f"{all_of} looked through: no trace holds {found.query.text!r} ({typed}).",
+            "* looks for something else, Esc goes back.",
+        ]
+    if found.is_ended:
+        return ["The search was ended before anything was found.", "* looks again, Esc goes back."]
+    return ["Nothing found so far; still looking. Esc ends it."]
+
+
+def hit_told(hit: Hit | None, row: SessionRow | None, found: FoundEverywhere | None) -> list[Line]:
     """Return a result of a search at length: whose record it is, where in the file, and the text around it."""
     if hit is None:
-        return plain(["Nothing found (yet)."], "dim")
+        return plain(_nothing_found(found), "dim")
     match = hit.match
     return [
         ((row.about if row is not None else hit.session_id, "strong"),),
