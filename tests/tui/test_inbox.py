@@ -161,6 +161,59 @@ async def test_a_freeze_asked_for_again_tells_what_was_rejected_and_what_changed
         assert "Since your rejection (a riddle): CASE-002 changed" in text
 
 
+async def test_the_texts_name_their_case_and_follow_the_cursor_and_z_gives_one_the_whole_pane(
+    project: ProjectPaths, engine: GiveEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = ask_for_freeze(project)
+    engine(run)
+    read: list[str] = []
+    monkeypatch.setattr("tui.pager.page", lambda app, text: read.append(text))
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("6")
+        await until(app, pilot, lambda text: "CASE-001 statement, for the agent" in text)
+        await pilot.press("down")
+        text = await until(app, pilot, lambda text: "CASE-002 statement, for the agent" in text)
+        assert "CASE-002 rubric, Evaluator only" in text
+        await pilot.press("v", "home", "v")
+        assert read[0].startswith("# Task of CASE-002")
+        assert "# Rubric of CASE-002" in read[0]
+        assert "CASE-002 statement" in screen_text(app)  # on a row that is no Case, the last one stays, by name
+        assert "The Builder asks:" in read[1]
+        assert "Findings" in read[1]
+        await pilot.press("tab", "z")
+        text = await until(app, pilot, lambda text: "Tab: the other text" in text)
+        assert "Pilots" not in text
+        assert "Rubric of" not in text
+        assert "z or Esc shows the page again" in text
+        await pilot.press("tab")
+        text = await until(app, pilot, lambda text: "# Rubric of CASE-002" in text)
+        assert "# Task of" not in text
+        assert " 6 Inbox  freeze" in text
+        await pilot.press("escape")
+        await until(app, pilot, lambda text: "Pilots" in text and "# Task of CASE-002" in text)
+        assert app.frame.focused is app.frame.query_one("#inbox-list")
+        await pilot.press("z", "z")
+        await until(app, pilot, lambda text: "Pilots" in text)
+        await pilot.press("tab", "tab", "tab")
+        assert app.frame.focused is app.frame.query_one("#inbox-list")  # round and round, not into another pane
+        await pilot.press("1", "tab", "z")
+        await until(app, pilot, lambda text: "This pane has the whole screen already." in text)
+
+
+@pytest.mark.parametrize(("verdict", "told"), [("approve", "<- frozen"), ("reject", "<- was rejected")])
+async def test_a_decided_freeze_says_what_came_of_the_pilot(
+    project: ProjectPaths, engine: GiveEngine, verdict: approvals.Verdict, told: str
+) -> None:
+    run, _ = ask_for_freeze(project)
+    engine(run)
+    approvals.decide(project, FREEZE, verdict, "so", actor="cli")
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("6", "enter")
+        text = await until(app, pilot, lambda text: "Pilots" in text)
+        assert told in text
+        assert "would be frozen" not in text
+
+
 async def test_what_was_decided_says_who_and_when_and_is_read_again(project: ProjectPaths, engine: GiveEngine) -> None:
     run, _ = ask_for_freeze(project)
     engine(run)

@@ -46,10 +46,10 @@ class GlobalActions:
         self._step(-1)
 
     def _step(self, step: int) -> None:
-        """Go to the next widget in sight; past the end of a pane that stands alone, to the next pane."""
+        """Go to the next widget in sight, round and round; from a pane that stands alone and has one, to the next."""
         chain = self.frame.focus_chain
         at = chain.index(self.frame.focused) + step if self.frame.focused in chain else 0
-        if self.frame.has_class("-s") and not 0 <= at < len(chain):
+        if self.frame.has_class("-s") and len(chain) < 2:
             ids = [pane for pane, _, _ in PANES]
             self.frame.activate(ids[(ids.index(self.frame.active) + step) % len(ids)])
         elif chain:
@@ -154,6 +154,9 @@ class GlobalActions:
             self.frame.flash("There is nothing here that streams.", "plain", "Sessions and Trace do")
 
     def do_zoom(self) -> None:
+        if self.frame.has_class("-s") and not self.frame.has_class("-zoom"):
+            self.frame.flash("This pane has the whole screen already.")
+            return
         self.frame.toggle_class("-zoom")
         self.frame.call_after_refresh(self.frame.catch_up)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -12,33 +11,27 @@ from textual.widget import Widget
 
 from tui.actions import bindings
 from tui.screens.base import own_screen
-from tui.screens.panes.base import Pane, local
+from tui.screens.panes.base import Pane
 from tui.screens.panes.inbox_freeze import freeze_rows
+from tui.screens.panes.inbox_lines import (
+    KINDS,
+    came_of,
+    decided_row,
+    item_row,
+    note_row,
+    option_rows,
+    page_lines,
+    text_rules,
+    who,
+)
 from tui.stores.freeze_page import CaseRow, FreezeView
-from tui.stores.inbox import Call, Item, Question
+from tui.stores.inbox import Item, Question
 from tui.widgets.bars import Rule
 from tui.widgets.line_list import LineList, Row, RowList
-from tui.widgets.spans import Line, joined, plain, reflow, short, two_sided
+from tui.widgets.spans import Line, plain, reflow
 from tui.widgets.wrapped_text import WrappedText
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How a kind of item is spoken of: its name, what `a` and `x` do to it ("" where they do nothing)."""
-
-    name: str
-    approve: str
-    reject: str
-
-
-KINDS: dict[str, Kind] = {
-    "freeze": Kind("freeze", "approves it", "rejects it with a reason, which goes back to the Builder"),
-    "question": Kind("question", "", "leaves it unanswered, with a reason"),
-    "tool_call": Kind("tool call", "allows this call", "denies it with a reason, which the model reads"),
-}
-"""What the inbox can show. A new kind is a line here, its page in `tui.stores.inbox`, and its words in the deeds."""
-
-_VERDICTS = {"approve": ("approved", "good"), "reject": ("rejected", "bad"), "answer": ("answered", "good")}
+__all__ = ["KINDS", "AnswerWanted", "InboxPane"]
 
 
 class AnswerWanted(Message):
@@ -64,15 +57,16 @@ class InboxPane(Pane):
         self._open: str | None = None
         self._was_open = False
         self._shown = ""
+        self._of = ""  # the Case whose texts are in sight
 
     def parts(self) -> ComposeResult:
         yield RowList(height=2, id="inbox-items")
         yield RowList(id="inbox-list")
         with Horizontal(id="inbox-texts"):
-            with Vertical(classes="text"):
+            with Vertical(classes="text", id="inbox-left"):
                 yield Rule(id="inbox-statement-rule")
                 yield WrappedText(id="inbox-statement")
-            with Vertical(classes="text"):
+            with Vertical(classes="text", id="inbox-right"):
                 yield Rule(id="inbox-rubric-rule")
                 yield WrappedText(id="inbox-rubric")
         yield WrappedText(id="inbox-page")
@@ -110,7 +104,10 @@ class InboxPane(Pane):
         freeze = page.page if page is not None and isinstance(page.page, FreezeView) else None
         question = page.page if page is not None and isinstance(page.page, Question) else None
         self.query_one("#inbox-items").display = page is None
-        self.query_one("#inbox-list").display = self.query_one("#inbox-texts").display = freeze is not None
+        if freeze is None or page is None or page.id != self._shown:
+            self.remove_class("-statement", "-rubric")
+        self.query_one("#inbox-list").display = freeze is not None and not self._whole
+        self.query_one("#inbox-texts").display = freeze is not None
         self.query_one("#inbox-page").display = page is not None and freeze is None
         self.query_one("#inbox-options").display = bool(question and question.options and page and not page.decided)
         self._head(page)
@@ -118,7 +115,8 @@ class InboxPane(Pane):
             self.query_one("#inbox-items", RowList).show(self._items)
         elif freeze is not None:
             rows = self.query_one("#inbox-list", RowList)
-            rows.show(lambda width: freeze_rows(freeze, came_of(page), width))
+            verdict = page.decided.verdict if page.decided else ""
+            rows.show(lambda width: freeze_rows(freeze, came_of(page), width, verdict))
             if page.id != self._shown and freeze.cases:
                 rows.scroll_to(y=0, animate=False, immediate=True)
                 rows.go_to(f"case:{freeze.cases[0].case_id}")
@@ -168,7 +166,11 @@ class InboxPane(Pane):
         if page is None:
             return self.query_one("#inbox-items", RowList)
         if isinstance(page.page, FreezeView):
-            return self.query_one("#inbox-list", RowList)
+            return (
+                self.query_one(f"#inbox-{self._whole}", WrappedText)
+                if self._whole
+                else self.query_one("#inbox-list", RowList)
+            )
         options = self.query_one("#inbox-options", RowList)
         return options if options.display else self.query_one("#inbox-page", WrappedText)
 
@@ -177,6 +179,12 @@ class InboxPane(Pane):
     def do(self, action_id: str) -> bool:
         if action_id == "say" and (item := self.item) is not None and item.kind == "question":
             self.post_message(AnswerWanted(item.id, ""))
+            return True
+        if action_id == "zoom" and (self._whole or (self._freeze is not None and self.screen.has_class("-s"))):
+            self._give("" if self._whole else "rubric" if self.query_one("#inbox-rubric").has_focus else "statement")
+            return True
+        if action_id in ("pane.next", "pane.previous") and self._whole:
+            self._give("rubric" if self._whole == "statement" else "statement")
             return True
         return super().do(action_id)
 
@@ -188,6 +196,8 @@ class InboxPane(Pane):
         if page is None:
             told = "Enter opens what is selected" + ("; a and x decide it." * (not self.read_only) or ".")
             return ((f" {told}", "mark"), (more, "dim"))
+        if self._whole:
+            return ((" Tab shows the other text; z or Esc shows the page again.", "mark"),)
         if page.decided:
             return ((" This is decided. Esc goes back to the list.", "dim"),)
         says = {"question": "Enter sends this answer, i your own words; x leaves it unanswered."}
@@ -198,6 +208,9 @@ class InboxPane(Pane):
         return ((f" {told}", "mark"), (more, "dim"))
 
     def go_back(self) -> bool:
+        if self._whole:
+            self._give("")
+            return True
         if self.page is None or not self._is_home():
             return False
         at = self.page.id
@@ -230,7 +243,11 @@ class InboxPane(Pane):
             return ""
         if isinstance(page.page, FreezeView):
             case = self._case()
-            return f"{case.statement}\n\n{case.rubric}" if case else ""
+            if case is not None and self.query_one("#inbox-list", RowList).key.startswith(("case:", "finding:")):
+                return f"{case.statement}\n\n{case.rubric}"
+            verdict = page.decided.verdict if page.decided else ""
+            rows = freeze_rows(page.page, came_of(page), 100, verdict)
+            return "\n".join("".join(text for text, _ in line) for row in rows for line in row.lines)
         return "\n".join("".join(text for text, _ in line) for line in page_lines(page))
 
     def _flip(self, step: int) -> None:
@@ -265,29 +282,59 @@ class InboxPane(Pane):
 
     # Drawing
 
+    @property
+    def _freeze(self) -> FreezeView | None:
+        page = self.page
+        return page.page if page is not None and isinstance(page.page, FreezeView) else None
+
     def _case(self) -> CaseRow | None:
-        page, key = self.page, self.query_one("#inbox-list", RowList).key
-        freeze = page.page if page is not None else None
-        if not isinstance(freeze, FreezeView):
+        """Return the Case under the cursor, that of a finding under it, else the one that was shown last."""
+        freeze, key = self._freeze, self.query_one("#inbox-list", RowList).key
+        if freeze is None or not freeze.cases:
             return None
-        return next((case for case in freeze.cases if f"case:{case.case_id}" == key), None)
+        kind, _, rest = key.partition(":")
+        number = rest.partition(":")[0]
+        found = freeze.findings[int(number)].case_id if kind == "finding" and number.isdecimal() else ""
+        wanted = rest if kind == "case" else found or self._of
+        return next((case for case in freeze.cases if case.case_id == wanted), freeze.cases[0])
 
     def _texts(self) -> None:
         case = self._case()
         if case is None:
             return
-        self.query_one("#inbox-statement-rule", Rule).show((("Statement: what the agent sees", "strong"),))
-        self.query_one("#inbox-rubric-rule", Rule).show((("Rubric: what only the Evaluator sees", "strong"),))
-        self.query_one("#inbox-statement", WrappedText).show(plain(reflow(case.statement)), ("statement", case.case_id))
-        self.query_one("#inbox-rubric", WrappedText).show(plain(reflow(case.rubric)), ("rubric", case.case_id))
+        self._of = case.case_id
+        alone = self.has_class("-statement") or self.has_class("-rubric")
+        width = self.size.width if alone else self.size.width // 2
+        way = (("   Tab: the other text", "dim"),) if alone else ()
+        for name, text, words in zip(
+            ("statement", "rubric"), (case.statement, case.rubric), text_rules(case, width), strict=True
+        ):
+            self.query_one(f"#inbox-{name}-rule", Rule).show((*words, *way))
+            self.query_one(f"#inbox-{name}", WrappedText).show(plain(reflow(text)), (name, case.case_id))
+
+    # One text on the whole pane
+
+    @property
+    def _whole(self) -> str:
+        """The text that has the whole pane: "statement", "rubric", or "" where none has."""
+        return next((name for name in ("statement", "rubric") if self.has_class(f"-{name}")), "")
+
+    def _give(self, name: str) -> None:
+        """Give the whole pane to a text, or share it out again ("")."""
+        for each in ("statement", "rubric"):
+            self.set_class(each == name, f"-{each}")
+        self.draw()
+        own_screen(self).lines()
+        if (first := self.first_focus()) is not None:
+            first.focus()
 
     def _items(self, width: int) -> Sequence[Row]:
         inbox = self.view.inbox
-        rows = [_note(f"damaged:{text}", ("Not readable:", "bad"), (text, "bad")) for text in inbox.damaged]
-        rows += [_item_row(item, width) for item in inbox.pending]
+        rows = [note_row(f"damaged:{text}", ("Not readable:", "bad"), (text, "bad")) for text in inbox.damaged]
+        rows += [item_row(item, width) for item in inbox.pending]
         if not inbox.pending:
             rows.append(
-                _note(
+                note_row(
                     "none",
                     ("Freezes, questions and tool calls that wait for you are decided here.", "dim"),
                     ("Opened read-only: runs are started and decided elsewhere; you see it here.", "dim")
@@ -296,90 +343,10 @@ class InboxPane(Pane):
                 )
             )
         if inbox.decided:
-            rows.append(_note("decided", ("", "plain"), ("Decided lately", "title")))
-            rows += [_decided_row(item, width) for item in inbox.decided]
+            rows.append(note_row("decided", ("", "plain"), ("Decided lately", "title")))
+            rows += [decided_row(item, width) for item in inbox.decided]
         return rows
 
 
 def _in_sight(widget: Widget) -> bool:
     return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
-
-
-def who(item: Item) -> str:
-    """Return who asks: `Builder of data_helper`."""
-    role = item.role.capitalize() if item.role else "Builder" if item.kind == "freeze" else "a Session"
-    return f"{role} of {item.agent_id}" if item.agent_id else role
-
-
-def came_of(item: Item) -> Line:
-    """Return what was decided, by whom, when and why; () where it waits."""
-    if item.decided is None:
-        return ()
-    word, tone = _VERDICTS.get(item.decided.verdict, (item.decided.verdict, "warn"))
-    because = item.decided.text or item.decided.reason
-    return (
-        (f"{word} ", tone),
-        (f"by {item.decided.by}, {local(item.decided.time)}", "strong"),
-        (f": {because}" if because else "", "plain"),
-    )
-
-
-def page_lines(item: Item) -> list[Line]:
-    """Return the page of a question or a tool call, line by line."""
-    lines: list[Line] = [came_of(item), ()] if item.decided else []
-    asked = f"asked {local(item.since)}" + (f" by {item.run_id}" if item.run_id else "")
-    lines += [((asked, "dim"),), ((f"session {item.session_id}" if item.session_id else "", "dim"),), ()]
-    if isinstance(item.page, Question):
-        lines += [((text, "plain"),) for text in item.page.text.split("\n")]
-        lines.append(())
-        if item.decided:
-            lines += [((f"{number}  {text}", "dim"),) for number, text in enumerate(item.page.options, 1)]
-    elif isinstance(item.page, Call):
-        reads = {"r": "reads only", "rw": "may change things"}.get(item.page.permission, item.page.permission)
-        lines.append(((f"{item.page.tool}", "call"), (f"  {reads}", "dim")))
-        if item.page.workspace:
-            lines.append((("in ", "dim"), (item.page.workspace, "plain")))
-        arguments = item.page.arguments if item.page.arguments.strip("{} \n") else "without arguments"
-        lines.append(())
-        lines += [((text, "plain"),) for text in arguments.split("\n")]
-    else:
-        lines += [((item.title, "plain"),), (), (("This kind of question is not known here.", "warn"),)]
-    return lines
-
-
-def option_rows(item: Item, width: int) -> list[Row]:
-    """Return the answers that a question proposes."""
-    options = item.page.options if isinstance(item.page, Question) else ()
-    return [
-        Row(str(number), (((f"{number + 1}  ", "strong"), (short(text, max(1, width - 3)), "plain")),), find=text)
-        for number, text in enumerate(options)
-    ]
-
-
-def _note(key: str, first: tuple[str, str], second: tuple[str, str]) -> Row:
-    return Row(key, ((first,), (second,)), selectable=False)
-
-
-def _item_row(item: Item, width: int) -> Row:
-    kind = KINDS.get(item.kind)
-    head = joined(((kind.name if kind else item.kind, "mark"), (who(item), "strong")))
-    first = two_sided(head, ((f"since {local(item.since)} ", "dim"),), width)
-    second: Line = (("  ", "plain"), (short(item.what, max(1, width - 3)), "plain"))
-    return Row(item.id, (first, second), find=f"kind:{item.kind} agent:{item.agent_id} {item.what} {item.run_id}")
-
-
-def _decided_row(item: Item, width: int) -> Row:
-    assert item.decided is not None
-    word, tone = _VERDICTS.get(item.decided.verdict, (item.decided.verdict, "warn"))
-    kind = KINDS.get(item.kind)
-    name = kind.name if kind else item.kind
-    head: Line = (
-        (f"{word:<9} ", tone),
-        (f"{name} ", "plain"),
-        (item.benchmark_id if item.kind == "freeze" else item.what, "plain"),
-    )
-    first = two_sided(head, ((f"{local(item.decided.time)} ", "dim"),), width)
-    because = item.decided.text or item.decided.reason
-    second = f"  by {item.decided.by}" + (f": {because}" if because else "")
-    find = f"kind:{item.kind} agent:{item.agent_id} {word} {item.decided.by} {item.what} {because}"
-    return Row(item.id, (first, ((short(second, max(1, width - 1)), "dim"),)), find=find)

@@ -8,9 +8,12 @@ from tui.widgets.grid_cells import number as number_of
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, fit, short, wrap
 
+_CHOSEN = {"": "<- would be frozen ", "approve": "<- frozen ", "reject": "<- was rejected "}
+"""What is said of the pilot that was asked about, by what was decided."""
 
-def freeze_rows(freeze: FreezeView, came: Line, width: int) -> list[Row]:
-    """Return the page's rows; `came` says what was decided of it, if anything was."""
+
+def freeze_rows(freeze: FreezeView, came: Line, width: int, verdict: str = "") -> list[Row]:
+    """Return the page's rows; `came` says what was decided of it, if anything was, `verdict` in a word."""
     rows = [_text(f"came:{number}", line) for number, line in enumerate(wrap(came, width)[:2] if came else ())]
     rows += [
         _text(f"reason:{number}", line)
@@ -31,13 +34,14 @@ def freeze_rows(freeze: FreezeView, came: Line, width: int) -> list[Row]:
     for pilot in freeze.pilots:
         before = [one for one in freeze.rejected if one.pilot.i == pilot.i]
         rows += [_rejected_row(one, number, width) for number, one in enumerate(before)]
-        rows.append(_pilot_row(pilot, freeze.wanted, width, again=bool(before)))
+        rows.append(_pilot_row(pilot, freeze.wanted, width, verdict, again=bool(before)))
     if freeze.rejected:
         rows += [_text(f"since:{at}", line) for at, line in enumerate(wrap(_since(freeze.rejected[-1]), width, 2))]
     name = _name_width(width)
     heading = fit("score", 9, right=True) + fit("idle", 7, right=True) + f"  {'statement':<10} {'rubric':<10} standard"
     rows.append(_text("cases", (("Cases", "title"), (" " * (name - 5) + heading, "dim"))))
     rows += [_case_row(case, freeze, width) for case in freeze.cases]
+    rows.append(_text("idle", (("  idle: what an agent scores that does nothing", "dim"),)))
     count = len(freeze.findings)
     rows.append(_text("findings", (("Findings", "title"), ("  none" if not count else f"  {count}", "dim"))))
     for number, finding in enumerate(freeze.findings):
@@ -67,7 +71,7 @@ def _since(last: RejectedRow) -> Line:
     return ((f"  Since your rejection ({last.reason}): ", "dim"), (told, "mark" if changed else "bad"))
 
 
-def _pilot_row(pilot: PilotRow, wanted: float | None, width: int, *, again: bool = False) -> Row:
+def _pilot_row(pilot: PilotRow, wanted: float | None, width: int, verdict: str, *, again: bool = False) -> Row:
     met = wanted is not None and pilot.score is not None and pilot.score <= wanted
     tone = "good" if met else "plain"
     observed = pilot.observed if pilot.observed is not None else pilot.score
@@ -82,7 +86,7 @@ def _pilot_row(pilot: PilotRow, wanted: float | None, width: int, *, again: bool
         ("missed " if pilot.missed else "", "warn"),
         ("again " if again else "", "strong"),
         ("" if pilot.valid else "void ", "bad"),
-        ("<- would be frozen " if pilot.chosen else "", "mark"),
+        (_CHOSEN.get(verdict, "") if pilot.chosen else "", "dim" if verdict else "mark"),
         (short(pilot.note, max(0, width - 72)) if width > 90 else "", "dim"),
     )
     return _text(f"pilot:{pilot.i}", line)
