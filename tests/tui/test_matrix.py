@@ -410,3 +410,26 @@ def test_a_cell_that_an_ended_run_left_open_is_not_running(project: ProjectPaths
     assert states() == [("interrupted", "planned")], "its engine is dead"
     Journal(run.journal).append(EventName.STOPPED, reason="by the operator")
     assert states() == [("interrupted", "planned")]
+
+
+async def test_an_open_cell_has_its_own_footer_and_gets_the_keys_back_from_its_text(project: ProjectPaths) -> None:
+    scored_round(project)
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("2")
+        text = await until(app, pilot, lambda text: "Enter opens the cell" in text)
+        assert "s sort   f failed" in text.splitlines()[-1]
+        await pilot.press("enter")
+        text = await until(app, pilot, lambda text: "tidy as it was then" in text)
+        assert "sort" not in text.splitlines()[-1]
+        assert "t trace   e evaluator" in text.splitlines()[-1]
+        await pilot.press("f")
+        await until(app, pilot, lambda text: "Esc leads back" in text)
+        await pilot.press("tab")
+        await until(app, pilot, lambda text: "Esc to the rows" in text)
+        await pilot.press("escape", "escape")
+        await until(app, pilot, lambda text: "s sort   f failed" in text.splitlines()[-1])
+        await pilot.press("enter")
+        text = await until(app, pilot, lambda text: f"{CASES[0]} run 1" in text)
+        assert "Esc to the rows" not in text
+        assert app.focused is not None
+        assert app.focused.id == "cell-list"

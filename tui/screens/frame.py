@@ -207,7 +207,7 @@ class Frame(ConsoleScreen):
             useless.add("rollback")
         if not self.view.inbox.pending:
             useless |= {"approve", "reject"}
-        return frozenset(useless)
+        return frozenset(useless) | self.pane().useless()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.catch_up)

@@ -101,6 +101,10 @@ class Pane(Vertical):
         """Return what the prompt line says of this pane while nothing was asked; () leaves it to the frame."""
         return ()
 
+    def useless(self) -> frozenset[str]:
+        """Return the actions of the pane that would do nothing now, which the footer need not offer."""
+        return frozenset()
+
     def go_back(self) -> bool:
         """Leave what was opened inside the pane, one step at a time (Esc); tell whether there was anything to leave."""
         return False

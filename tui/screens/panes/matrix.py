@@ -148,6 +148,10 @@ class MatrixPane(Pane):
         self.query_one(OpenCell).forget()
         self.draw()
         own_screen(self).restore_focus()
+        own_screen(self).lines()
+
+    def useless(self) -> frozenset[str]:
+        return frozenset() if self.opened is None else frozenset({"sort", "failure.next"})
 
     def _close(self) -> None:
         if self.opened is not None:
@@ -228,6 +232,9 @@ class MatrixPane(Pane):
             self._open(cell)
 
     def do_sort(self) -> None:
+        if self.opened is not None:
+            self.post_message(Said("s sorts the Cases: Esc leads back to them."))
+            return
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self.draw()
 
@@ -251,10 +258,13 @@ class MatrixPane(Pane):
 
     def _failure(self, step: int) -> None:
         """Go to the next failed cell in reading order, round the end; to the lowest where none failed."""
+        if self.opened is not None:
+            self.post_message(Said("f goes through the cells of the matrix: Esc leads back to it."))
+            return
         grid = self.query_one(Grid)
         places = [(r, c) for r, row in enumerate(grid.rows) for c, cell in enumerate(row.cells) if cell is not None]
         broken = [(r, c) for r, c in places if failures(grid.rows[r]) and _is_broken(grid.rows[r].cells[c])]
-        if not places or self.opened is not None:
+        if not places:
             return
         if not broken:
             scored = [

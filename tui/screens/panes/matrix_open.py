@@ -155,9 +155,26 @@ class OpenCell(Vertical):
             kept = next((kept for kept in found.files if kept.path == name), None)
             if kept is not None and kept.what not in ("removed", "link", "special"):
                 own_screen(self).post_message(ReadWanted(read_preview(found.workspace, name), self, f"reading {name}"))
-        self.query_one("#cell-rule", Rule).show(((f"item {name}" if kind == "item" else name or key, "strong"),))
+        self._rule()
         lines = matrix_cell.text_of(key, cell, found, self._page, row.title, self._preview)
         self.text.show(lines, (cell.case_id, cell.run, key))
+
+    def _rule(self) -> None:
+        """Name what the text is of, and the way back from it while the keys go to it."""
+        kind, _, name = self.rows.key.partition(":")
+        told = f"item {name}" if kind == "item" else name or kind
+        way = "  Up Down scroll it, Esc to the rows" if self.text.has_focus else ""
+        self.query_one("#cell-rule", Rule).show(((told, "strong"), (way, "accent")))
+
+    def on_descendant_focus(self) -> None:
+        self._refocused()
+
+    def on_descendant_blur(self) -> None:
+        self._refocused()
+
+    def _refocused(self) -> None:
+        if own_screen(self).stands and self.display and self._cell is not None:
+            self._rule()
 
     def on_line_list_highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
