@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import call, spawn
+from tests.tui.home import AGENT, BENCHMARK, OPTIMIZE, make_home
 
 TARGET = "session-2026-11-30-20-19-35-88a7fd51"
 CALLER = "session-2026-11-30-20-19-35-12166038"
@@ -64,6 +65,17 @@ def test_a_scoreboard(penguin: Path) -> None:
     told = call("scoreboard", "csv_helper", "csv-cleanup", "--home", penguin).out
     assert "unknown" in told  # a cost that is not known is no zero
     assert "Case-insensitive dedupe accepted" in told
+    assert "60.00" in told, "a score has two decimals wherever it stands"
+    assert "77.50" in told
+
+
+def test_candidates_name_their_run_and_have_scores_of_two_decimals(tmp_path: Path) -> None:
+    home = make_home(tmp_path / "home").root.parent
+    told = call("scoreboard", AGENT, BENCHMARK, "--candidates", "--home", home).out
+    heading, accepted, rejected = told.splitlines()[-3:]
+    assert heading.split()[:2] == ["RUN", "ROUND"]
+    assert accepted.split()[:7] == [OPTIMIZE, "1", "v2", "optimizer", "accepted", "65.00", "45.00"]
+    assert rejected.split()[:7] == [OPTIMIZE, "2", "v3", "optimizer", "rejected", "45.00", "45.00"]
 
 
 def test_an_evaluation_that_a_strict_reader_drops_is_named(penguin: Path) -> None:

@@ -54,7 +54,7 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, a
                 (
                     evaluation.time,
                     f"v{evaluation.version}",
-                    f"{evaluation.score:g}",
+                    _points(evaluation.score),
                     "unknown" if evaluation.cost is None else f"{evaluation.cost:.6f}",
                     f"{evaluation.duration_ms / 1000:.1f}",
                     max(len(case.runs) for case in evaluation.cases),
@@ -75,15 +75,16 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, a
         say(here(f"Or edit the agent and measure that: exuvia try {agent_id} {benchmark_id}"))
     elif candidates:
         print_table(
-            ("round", "version", "proposer", "decision", "score", "reference", "supported", "hypothesis"),
+            ("run", "round", "version", "proposer", "decision", "score", "reference", "supported", "hypothesis"),
             [
                 (
+                    record.run_id,
                     record.round,
                     f"v{record.version}",
                     record.proposer,
                     record.decision,
-                    record.score,
-                    record.reference_score,
+                    _points(record.score),
+                    _points(record.reference_score),
                     {True: "yes", False: "no", None: None}[record.supported],
                     record.hypothesis[:70],
                 )
@@ -93,6 +94,11 @@ def scoreboard(agent_id: str, benchmark_id: str, candidates: bool, plot: bool, a
     if candidates:
         for gap in ledger.gaps(place.project):
             say(f"Note: a Candidate in the ledger cannot be read (byte {gap.start}): {gap.reason}")
+
+
+def _points(score: float | None) -> str | None:
+    """Return a score with two decimals, as every table here shows it; None where there is none."""
+    return None if score is None else f"{score:.2f}"
 
 
 def _draw(place: Place, agent_id: str, benchmark_id: str) -> None:
