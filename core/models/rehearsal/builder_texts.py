@@ -120,9 +120,9 @@ def freeze_reason(state: Mapping[str, Any]) -> str:
     pilot: Mapping[str, Any] = next((p for p in state.get("pilots") or [] if p.get("i") == lowest), {})
     score, wanted = pilot.get("score"), state.get("baseline_wanted")
     met = isinstance(score, int | float) and isinstance(wanted, int | float) and score <= wanted
-    how = "which meets the wanted" if met else "the lowest reached; wanted was"
-    limit = state.get("pilot_limit")
-    return f"Pilot {lowest} of {limit} scored {_number(score)}, {how} {_number(wanted)}. No defect is known."
+    rest = "" if met else ", the lowest reached"
+    of = f"{lowest} of {state.get('pilot_limit')}"
+    return f"Pilot {of} scored {_number(score)}{rest}; at most {_number(wanted)} is wanted. No defect is known."
 
 
 def baseline(state: Mapping[str, Any], brief: Brief) -> tuple[str, str]:
