@@ -14,7 +14,7 @@ from tui.settings import SETTINGS, Loaded, Settings
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.line_list import LineList, Row, RowList
 from tui.widgets.prompt import Prompt
-from tui.widgets.spans import Line, fit, plain
+from tui.widgets.spans import Line, fit, middle, plain
 from tui.widgets.wrapped_text import WrappedText
 
 _LATER = frozenset({"lean", "mouse"})
@@ -41,7 +41,10 @@ class SettingsScreen(ConsoleScreen):
 
     def on_mount(self) -> None:
         self.whole = self.count()
-        self.query_one("#settings-title", Bar).show(((" Settings", "strong"),), ((f"{self._file} ", "plain"),))
+        room = max(12, self.app.size.width - 12)
+        self.query_one("#settings-title", Bar).show(
+            ((" Settings", "strong"),), ((f"{middle(str(self._file), room)} ", "plain"),)
+        )
         self.query_one("#settings-footer", Bar).show(
             ((" Enter", "key"), (" change and save   ", "dim"), ("Esc", "key"), (" back   ", "dim"),
              ("v", "key"), (" edit the file in $EDITOR", "dim"))
