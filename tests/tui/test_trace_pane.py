@@ -18,7 +18,7 @@ from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT
 from tui.console import Console
 from tui.screens.panes.trace import TracePane
-from tui.screens.panes.trace_list import TraceLines
+from tui.screens.panes.trace_list import TraceLines, with_end_of_path
 from tui.stores.trace import OpenTrace
 from tui.widgets import prompt
 
@@ -275,6 +275,34 @@ async def test_f_finds_failures_and_says_where_there_is_none(project: ProjectPat
         await until(app, pilot, lambda text: "No record after this one failed." in text)
         await pilot.press("F")
         await until(app, pilot, lambda text: "No record before this one failed." in text)
+
+
+async def test_where_nothing_failed_f_says_who_knows_why_the_score_is_low(project: ProjectPaths, target: Path) -> None:
+    target.write_bytes(target.read_bytes().replace(b"Error: no such file", b"menu.md notes.md"))
+    async with console(project, (120, 40)) as (app, pilot):
+        await pilot.press("3")
+        await until(app, pilot, lambda text: "Evaluator" in text and pane(app).listing.is_counted)
+        pane(app).sessions.go_to(TARGET)
+        await pilot.press("enter")
+        await until(app, pilot, lambda text: "18 records" in text)
+        await pilot.press("f")
+        await until(app, pilot, lambda text: holds(("No record of this trace failed.", "e opens its Evaluator"), text))
+        await pilot.press("e")
+        await until(app, pilot, lambda text: "launch_target" in text and pane(app).sight == "records")
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "shown"),
+    [
+        ("read_file README.md", 10, "read_file README.md"),
+        ("read_file /home/someone/agents/helper/skills/tidy/SKILL.md", 80, None),
+        ("read_file /home/someone/agents/helper/skills/tidy/SKILL.md", 40, "read_file …/helper/skills/tidy/SKILL.md"),
+        ("a " * 30 + "/home/someone/agents/helper/skills/tidy/SKILL.md", 40, None),
+        ("cat /home/someone/agents/helper/skills/tidy/SKILL.md | wc", 5, "cat …/tidy/SKILL.md | wc"),
+    ],
+)
+def test_of_a_long_path_the_end_is_shown(text: str, room: int, shown: str | None) -> None:
+    assert with_end_of_path(text, room) == (text if shown is None else shown)
 
 
 async def test_a_record_is_shown_raw_copied_and_read_in_a_pager(project: ProjectPaths, target: Path) -> None:

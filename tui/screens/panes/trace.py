@@ -113,7 +113,10 @@ class TracePane(TraceGoing):
             self._go(found)
         else:
             more = "" if trace.is_whole else " as far as it is read"
-            self.post_message(Said(f"No record {where} this one failed{more}."))
+            what = f"No record {where} this one failed" if trace.head.failures else "No record of this trace failed"
+            row = self._row()
+            judged = row is not None and row.role == "target" and row.parent
+            self.post_message(Said(f"{what}{more}.", hint="e opens its Evaluator: why its score" if judged else ""))
 
     def do_pause(self) -> None:
         if self.sight != "records" or self.trace is None:

@@ -9,11 +9,13 @@ from tui.stores.trace_facts import Facts
 from tui.stores.trace_search import Finding
 from tui.stores.trace_words import count, duration, usd
 from tui.widgets.line_list import LineList
-from tui.widgets.spans import Line, Span, clean, fit
+from tui.widgets.spans import Line, Span, clean, fit, width_of
 
 KIND_TONES = {"model": "strong", "calls": "call", "gap": "bad", "abort": "bad"}
 _NUMBERS_FROM = 58  # cells from which times and tokens have room
 _ALL_FROM = 106
+_PATH = re.compile(r"/\S{24,}")
+_LEAST_OF_PATH = 20
 
 
 class TraceLines(LineList):
@@ -122,7 +124,10 @@ class TraceLines(LineList):
         ]
         if width >= _NUMBERS_FROM:
             spans += numbers_of(self.trace.facts(number), width)
-        text: Line = ((line.text, tone),)
+        words = line.text
+        if line.kind == "calls":
+            words = with_end_of_path(words, width - sum(width_of(part) for part, _ in spans))
+        text: Line = ((words, tone),)
         pattern = self.finding.query.pattern if found and self.finding is not None else None
         return ((*spans, *(marked(text, pattern) if pattern else text)),)
 
@@ -143,6 +148,17 @@ def numbers_of(facts: Facts, width: int) -> list[Span]:
     spans += [(fit(part, 6, right=True), tone) for part, tone in zip(parts, ("accent", "dim", "plain"), strict=True)]
     cost = usd(request.cost) if request is not None and request.cost is not None else "?" if tokens or unknown else ""
     return [*spans, (f"{fit(cost, 9, right=True)}  ", "dim")]
+
+
+def with_end_of_path(text: str, room: int) -> str:
+    """Return a text with the start of its first long path left out, as far as `room` cells need it: its end tells."""
+    path = _PATH.search(text)
+    over = len(text) - room
+    if over <= 0 or path is None or path.start() >= room:
+        return text
+    kept = path[0][-max(_LEAST_OF_PATH, len(path[0]) - over - 1) :]
+    slash = kept.find("/", 0, len(kept) - _LEAST_OF_PATH // 2)
+    return f"{text[: path.start()]}…{kept[max(0, slash) :]}{text[path.end() :]}"
 
 
 def heading(digits: int, width: int) -> Line:

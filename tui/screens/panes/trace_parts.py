@@ -207,6 +207,8 @@ class TraceParts(Pane):
             self.sessions.show(event.listing)
             self._heads()
         self._titles()
+        if event.is_last and self.sight == "tree" and not self.listing.rows:
+            self._detail()  # what there is to do, instead of that it is being read
         if event.is_last and self._read_again and self.display and self.sight == "tree":
             self._read_sessions()
 
