@@ -194,7 +194,7 @@ def test_a_target_that_its_budget_stopped_is_told_apart_from_bad_work(project: P
     cell = replace(CELL, session_id=other, score=0.0)
     page = read_cell(project, SUBJECT, cell)
     assert page.stopped == reason
-    said = "The Target was stopped by its budget: 8 requests in this turn, the limit is 8"
+    said = "Target stopped by its budget: 8 requests in this turn, the limit is 8"
     assert any(said in text for row in rows(cell, page, None, 80) for line in row.lines for text, _ in line)
     assert any(said in text for line in text_of("verdict", cell, page, None, "", None) for text, _ in line)
     trace_of(project.agent(AGENT), f"{other[:-1]}d", workspace, records.abort(reason), records.user_text("Go on."))

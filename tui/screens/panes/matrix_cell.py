@@ -176,7 +176,7 @@ def text_of(
 def stopped_words(reason: str) -> str:
     """Return that a Target did not end by itself: by its budget, or by something else."""
     by, _, rest = reason.partition("budget: ")
-    return f"The Target was stopped by its budget: {rest}" if not by and rest else f"The Target was stopped: {reason}"
+    return f"Target stopped by its budget: {rest}" if not by and rest else f"Target stopped: {reason}"
 
 
 def _lost(page: CellPage | None) -> list[Line]:

@@ -98,7 +98,7 @@ def state(page: MatrixPage, shown: int, order: str, wanted: str) -> tuple[Line, 
         right.append((f"filter {wanted}: {shown} of {len(page.rows)} Cases", "mark"))
     if order in _ORDERS:
         right.append((("  " if right else "") + _ORDERS[order], "accent"))
-    elif not right and page.columns == 1 and page.delta is not None:
+    elif not right and page.columns == 1 and page.delta is not None and not page.note.startswith("reason: "):
         right.append(("one Run each: noise unknown", "dim"))
     right.append((" ", "plain"))
     return tuple(left), tuple(right)
