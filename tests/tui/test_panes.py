@@ -107,7 +107,7 @@ async def test_a_filter_shows_only_what_holds_the_text_and_esc_shows_all(project
 
 async def test_too_small_a_terminal_says_so_and_comes_back(project: ProjectPaths) -> None:
     async with console(project, (40, 10)) as (app, pilot):
-        assert "The console needs 60x15" in screen_text(app)
+        assert "Too small: 60x15 cells are needed." in screen_text(app)
         await pilot.resize_terminal(80, 24)
         await until(app, pilot, lambda text: "4 Scores" in text)
 
