@@ -116,7 +116,7 @@ def _pilots(view: RunView) -> str:
         "Predicted and observed are means over the Cases that the pilot changed; the score is over all measured ones."
     )
     gone = [
-        f"- Pilot {one.pilot['i']} at {_cell(one.pilot['score'])}: the operator rejected its freeze: {_line(one.reason)}"
+        f"- Pilot {one.pilot['i']} at {_cell(one.pilot['score'])}: its freeze was rejected: {_line(one.reason)}"
         for one in view.rejected_pilots
     ]
     return "\n".join((f"## Pilots\n\n{_table((*heads, 'decision'), rows)}\n\n{note}", *(["", *gone] if gone else ())))

@@ -494,7 +494,7 @@ async def test_what_was_rejected_is_still_told_when_it_is_asked_for_again(tmp_pa
     assert [(one.pilot["score"], one.reason) for one in view.rejected_pilots] == [(40.0, "Case 2 is too vague")]
     scores = {cell.cell: cell.score for cell in view.cells}
     assert [scores[name] for name in view.rejected_pilots[0].cells] == [40.0, 40.0]
-    assert "- Pilot 1 at 40: the operator rejected its freeze: Case 2 is too vague" in render(view)
+    assert "- Pilot 1 at 40: its freeze was rejected: Case 2 is too vague" in render(view)
     waiting.cancel()
 
 

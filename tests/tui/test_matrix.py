@@ -11,20 +11,16 @@ from typing import Any
 import pytest
 
 from core.evolution.events import EventName, Journal
-from core.evolution.runs import read_run
-from core.evolution.specs import BuildSpec, EvaluateSpec, OptimizeSpec, RunPaths, run_paths
+from core.evolution.specs import EvaluateSpec, OptimizeSpec, RunPaths, run_paths
 from core.state import atomic
 from core.state.jsonlines import append_record
 from core.state.paths import ProjectPaths
-from core.state.scoreboard import ScoreboardReading
 from tests.tui.driving import console, screen_text, until
-from tests.tui.home import AGENT, BENCHMARK, BUILD, CASES, OPTIMIZE, start_run
+from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE
 from tests.tui.test_cell import EVALUATOR, TARGET, work
 from tui.screens.panes.matrix import MatrixPane
 from tui.screens.panes.matrix_words import FAILURES, left_words, strip
-from tui.stores.matrix import MatrixStore
 from tui.stores.matrix_page import MatrixPage
-from tui.stores.runs import Subject
 from tui.widgets.grid import Grid
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
@@ -365,51 +361,6 @@ async def test_an_empty_matrix_tells_what_to_do(tmp_path: Path) -> None:
         for key in ("enter", "s", "f", "F", "d", "t", "e", "slash", "escape", "left", "right", "y", "v"):
             await pilot.press(key)
         await until(app, pilot, lambda text: "Nothing measured yet" in text)
-
-
-def test_a_rejected_pilot_keeps_its_page_and_what_replaces_it_is_held_against_it(project: ProjectPaths) -> None:
-    run = start_run(project, BUILD, BuildSpec(agent_id=AGENT, benchmark_id=BENCHMARK, capability="c", requirement="r"))
-    journal = Journal(run.journal)
-
-    def measured(revision: int, scores: tuple[float, float], states: tuple[str, str] = ("scored", "scored")) -> None:
-        for case, score, state in zip(CASES, scores, states, strict=True):
-            session = f"session-{revision}-{case}"
-            journal.append(
-                EventName.CELL, cell=f"pilot-1-rev-{revision}-{case}-1", case_id=case, run=1, version=1, stage="pilot",
-                index=1, state=state, score=score, session_id=session, duration_ms=900,
-            )  # fmt: skip
-        mean = sum(scores) / 2
-        told = {"score": mean, "predicted": mean, "observed": mean, "missed": False, "cases": []}
-        journal.append(EventName.PILOT, i=1, revision=revision, **told)
-        journal.append(EventName.LOWEST, pilot=1, revision=revision)
-
-    def pages() -> list[tuple[str, str, float | None, str, float | None]]:
-        subject = Subject(AGENT, BENCHMARK)
-        views = (read_run(project, BUILD),)
-        read = MatrixStore(project).load(views, ScoreboardReading(), subject)
-        return [(page.title, page.note, page.mean, page.against, page.delta) for page in read.pages]
-
-    measured(1, (60.0, 24.0))
-    journal.append(EventName.APPROVAL_DECIDED, approval_id="f-1", decision="reject", reason="too easy", actor="me")
-    assert pages() == [("Pilot 1 of 4, rejected", "reason: too easy", 42.0, "", None)]
-    measured(2, (40.0, 24.0), ("scored", "reused"))
-    old, new = pages()
-    assert old == ("Pilot 1 of 4, rejected", "reason: too easy", 42.0, "", None)
-    assert new == ("Pilot 1 of 4, again", "predicted 32, observed 32", 32.0, "pilot 1, rejected", -10.0)
-
-
-def test_a_cell_that_an_ended_run_left_open_is_not_running(project: ProjectPaths) -> None:
-    run = started(project)
-    tell(run, CASES[0], 1, "running")
-    tell(run, CASES[1], 1, "queued")
-
-    def states() -> list[tuple[str, ...]]:
-        read = MatrixStore(project).load((read_run(project, RUN),), ScoreboardReading(), Subject(AGENT, BENCHMARK))
-        return [page.states for page in read.pages]
-
-    assert states() == [("interrupted", "planned")], "its engine is dead"
-    Journal(run.journal).append(EventName.STOPPED, reason="by the operator")
-    assert states() == [("interrupted", "planned")]
 
 
 async def test_an_open_cell_has_its_own_footer_and_gets_the_keys_back_from_its_text(project: ProjectPaths) -> None:
