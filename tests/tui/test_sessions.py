@@ -24,6 +24,7 @@ from core.traces.writer import TraceWriter
 from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE, cell, start_run
 from tui.screens.panes.session_rows import age_of, beat, coins, counted, run_row, session_row
+from tui.screens.panes.sessions import SessionList
 from tui.screens.panes.tail import lanes_of
 from tui.stores.console import ConsoleStore
 from tui.stores.meters import Meter
@@ -31,6 +32,7 @@ from tui.stores.session_lines import RunLine, SessionLine, SessionsView, line_of
 from tui.stores.trace_lines import TraceLine
 from tui.widgets import prompt
 from tui.widgets.line_list import Row, is_wanted
+from tui.widgets.spans import width_of
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
 BUILDER, OPTIMIZER = "session-2026-01-02-10-00-00-aaaaaaaa", "session-2026-01-02-11-00-00-bbbbbbbb"
@@ -273,6 +275,50 @@ def test_a_filter_wants_each_of_its_words() -> None:
     assert is_wanted(text, "!scored helper")
     assert not is_wanted(text, "helper !failed")
     assert is_wanted(text, "")
+
+
+async def test_rows_fit_the_width_that_they_have_after_any_change_of_size(
+    project: ProjectPaths, pair: tuple[RunPaths, RunPaths]
+) -> None:
+    journal = Journal(pair[1].journal)
+    for number in range(14):
+        made = cell(CASES[0], "scored", score=90.0, session_id=f"session-2026-01-02-11-02-{number:02}-cccccccc")
+        journal.append(EventName.CELL, **{**made, "cell": f"round-1-{number}", "stage": "round"})
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("1")
+        await until(app, pilot, lambda text: "Optimizer" in text)
+        rows = app.frame.query_one(SessionList)
+        for width, height in ((120, 40), (120, 60), (200, 60), (120, 24), (99, 40), (120, 40)):
+            await pilot.resize_terminal(width, height)
+            for _ in range(2):  # the whole screen for it, and back
+                await pilot.press("z")
+                await pilot.pause()
+                await pilot.pause()
+                assert rows.virtual_size.height == rows.row_count() * rows.row_height
+                for index in range(rows.row_count()):
+                    for line in rows.row_lines(index, rows.inner_width):
+                        assert width_of("".join(text for text, _ in line)) <= rows.inner_width
+
+
+async def test_a_row_drawn_at_a_new_width_has_all_others_drawn_anew(project: ProjectPaths) -> None:
+    """A scroll bar that comes takes a cell away and sends no Resize; only one row may be painted then."""
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("1")
+        await until(app, pilot, lambda text: "Optimizer" in text)
+        rows = app.frame.query_one(SessionList)
+        rows._width += 5  # as if all had been made for a wider list
+        rows._rows = tuple(replace(row, lines=((("stale", "plain"),),)) for row in rows._rows)
+        rows.refresh()
+        await until(app, pilot, lambda text: "stale" not in text)
+        rows._width += 5
+        rows._rows = tuple(replace(row, lines=((("stale", "plain"),),)) for row in rows._rows)
+        drawn: list[int] = []
+        draw = rows.render_line
+        rows.render_line = lambda y: drawn.append(y) or draw(y)  # type: ignore[func-returns-value,method-assign]
+        rows.paint_row(rows.cursor)
+        await pilot.pause()
+        await pilot.pause()
+        assert set(drawn) == set(range(rows.size.height))
 
 
 # Reading and holding

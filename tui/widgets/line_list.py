@@ -249,9 +249,14 @@ class RowList(LineList):
             made = self._made()
             if [row.key for row in made] == [row.key for row in self._rows]:
                 self._rows = made
-            else:
-                self._width = -1
+            # A scroll bar that came or went tells nobody of the new width, and this may be the only line that is drawn.
+            self.call_after_refresh(self._settle)
         return super().render_line(y)
+
+    def _settle(self) -> None:
+        """Make and draw all rows for the width that a line was drawn at."""
+        self._remake()
+        self.refresh()
 
     def row_count(self) -> int:
         return len(self._rows)

@@ -36,6 +36,7 @@ class SessionList(RowList):
         height = 1 if self.inner_width >= WIDE else 2
         if height != self.row_height:
             self.row_height = height
+            self.resized()
             self.refresh()
 
 
