@@ -71,7 +71,7 @@ def tell(project: ProjectPaths, session_or_run: str, text: str) -> Outcome:
     from core.state import mailbox
 
     word = mailbox.send(project, session_or_run, text, actor=ACTOR)
-    return Outcome(f"Told {word.session_id}.", "It is read before the next request; the tail shows it.")
+    return Outcome(f"Told {word.session_id}.", "Read before its next request.")
 
 
 def start(project: ProjectPaths, spec: RunSpec) -> tuple[str, Outcome]:

@@ -27,7 +27,7 @@ def keep(project: ProjectPaths, agent_id: str, note: str) -> Outcome:
     if kept.reused:
         return Outcome(f"v{kept.version} is kept already, byte for byte." + (" The note was added." if note else ""))
     if kept.beside:
-        return Outcome(f"Kept beside v{kept.version}, which was another state and stays.", "7, then h, shows them all.")
+        return Outcome(f"Kept beside v{kept.version}, which stays.", "7, then h, shows both.")
     return Outcome(f"Kept the present state as v{kept.version}.", "R goes back to it at any time.")
 
 
@@ -36,7 +36,7 @@ def export(project: ProjectPaths, agent_id: str, version: int | None, target: st
     from core.state import transfer
 
     written = transfer.export(project.agent(agent_id), version, as_path(target), report=work.report)
-    return Outcome(f"Wrote {written.name}.", "Without the vault; I in Versions takes such a file in.")
+    return Outcome(f"Wrote {written.name}.", "Without the vault. I in Versions imports it.")
 
 
 def look(project: ProjectPaths, agent_id: str, source: str, work: Work) -> Side:
@@ -84,9 +84,9 @@ def write_patch(files: Collection[FileDiff], target: str, work: Work) -> Outcome
     shown = "\n".join(visible(line.removesuffix("\r")) + "\r" * line.endswith("\r") for line in text.split("\n"))
     atomic.write_new(path, shown.encode("utf-8", "replace"))
     if any(file.hidden for file in files):
-        return Outcome(f"Wrote {path.name}.", "Secrets in it are hidden, so those lines can't be applied.")
+        return Outcome(f"Wrote {path.name}.", "Hidden secrets: those lines can't be applied.")
     if shown != text:
-        return Outcome(f"Wrote {path.name}.", "Control characters are shown in it, so those lines can't be applied.")
+        return Outcome(f"Wrote {path.name}.", "Control characters are shown in it: not for patch.")
     return Outcome(f"Wrote {path.name}.", "Apply it with: patch -p1")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, BENCHMARK, CASES, OPTIMIZE
 from tui.messages import DiffWanted
 from tui.screens.panes.diff import DiffPane
-from tui.stores.diff import Side
+from tui.screens.panes.diff_lines import why_lines
+from tui.stores.diff import Side, Why
 from tui.widgets.difftext import DiffText
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -364,5 +366,19 @@ async def test_without_anything_to_compare_it_says_what_to_do(tmp_path: Path) ->
     async with console(project, (80, 24)) as (app, pilot):
         await pilot.press("7")
         await until(app, pilot, lambda text: "nothing to compare yet" in text and "n in Versions (5)" in text)
+        said = " ".join(" ".join(line.strip() for line in screen_text(app).split("\n")[3:-2]).split())
+        assert "two states of an agent: the present one, a version that is kept, a Candidate" in said
+        assert "A version is kept when it is measured, or with n in Versions (5)." in said
         await pilot.press("h", "n", "N", "s", "w", "e", "E", "I", "right_square_bracket", "Y", "left", "right")
         await until(app, pilot, lambda text: "7 Diff" in text)
+
+
+def test_why_does_not_say_the_hypothesis_twice() -> None:
+    hypothesis = "Sessions end at their limit of turns before the last step; a higher limit lets them finish."
+    note = f"Sessions end at their limit of turns before the\nHypothesis: {hypothesis} The prediction did not hold."
+    why = Why(4, "rejected", "optimizer", hypothesis, note=f"{note}\nA person should look.")
+    said = ["".join(text for text, _ in line) for line in why_lines((why,))]
+    assert sum("Sessions end at their limit" in line for line in said) == 1
+    assert "Decision    A person should look." in said
+    only = ["".join(text for text, _ in line) for line in why_lines((replace(why, note=note),))]
+    assert not any(line.startswith("Decision") for line in only)

@@ -18,6 +18,7 @@ from core.state.fingerprint import state_hash, whole_hash
 from core.state.paths import AgentPaths, ProjectPaths
 from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, ask_for_freeze
+from tui.settings import Loaded
 from tui.widgets import prompt
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
@@ -264,6 +265,8 @@ async def test_roll_back_from_the_diff_goes_to_the_version_that_is_shown(
         await until(app, pilot, lambda text: "v1 -> now (v2)" in text)
         await pilot.pause(0.4)
         await pilot.press("R")
+        await until(app, pilot, lambda text: "Roll helper back to v1?" in text)
+        await pilot.press("y")
         await until(app, pilot, lambda text: "Rolled helper back: v2 to v1" in text)
         assert agent.agents_md.read_text() == "# Rules of version 1\n"
         await until(app, pilot, lambda text: "byte for byte" in text)
@@ -336,3 +339,30 @@ async def test_nothing_of_a_name_note_or_record_reaches_the_terminal_raw(
             assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u200b"} & set(text)
     (entry,) = audit.read(project)
     assert json.loads(project.audit.read_text().splitlines()[0])["detail"]["note"] == entry.detail["note"]
+
+
+async def test_the_way_back_is_told_by_the_key_in_force(project: ProjectPaths) -> None:
+    async with console(project, (80, 24), loaded=Loaded(keys={"rollback": ("f5",), "undo": ("f6",)})) as (app, pilot):
+        await pilot.press("5", "end")
+        text = await until(app, pilot, lambda text: "f5 rolls the agent back to this version" in text)
+        assert "f5 goes back to the selected version" in text
+        assert "f6 undoes it" in " ".join(text.split())
+        assert "R goes" not in text
+    async with console(project, (80, 24), read_only=True) as (app, pilot):
+        await pilot.press("5", "end")
+        text = await until(app, pilot, lambda text: "now v2" in text)
+        assert "goes back to the selected" not in text
+        assert "rolls the agent back" not in text
+
+
+async def test_at_80_what_to_do_next_is_never_cut_off(project: ProjectPaths) -> None:
+    hint = "I in Versions imports it."
+    async with console(project, (80, 24)) as (app, pilot):
+        app.frame.flash(f"Wrote {'a-long-name-' * 6}v2.tar.gz.", "good", hint)
+        text = await until(app, pilot, lambda text: hint in text)
+        line = next(line for line in text.split("\n") if hint in line)
+        assert line.startswith(" Wrote a-long-name-")
+        assert "\u2026" in line
+        assert len(line) <= 80
+        app.frame.flash("Wrote a.tar.gz.", "good", hint)
+        await until(app, pilot, lambda text: f" Wrote a.tar.gz.  {hint}" in text)

@@ -127,9 +127,7 @@ class Deeds:
     def tell(self, target: Listener | None) -> None:
         """Ask for a word to a live Session."""
         if target is None:
-            self.prompt.flash(
-                " No live Session listens.", "plain", "Builders, Optimizers and chats do while they run: S starts one"
-            )
+            self.prompt.flash(" No live Session listens.", "plain", "Builders, Optimizers and chats do. S starts one")
             return
         if not target.listens:
             self.prompt.flash(f" {target.name} does not listen.", "warn", target.why)

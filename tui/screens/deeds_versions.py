@@ -94,7 +94,7 @@ def import_asked(pane: Widget, view: ConsoleView) -> None:
         def do(work: Work) -> Outcome:
             side = commands_versions.look(project, agent_id, source, work)
             pane.post_message(Offered(side))
-            return Outcome(f"{side.words} holds v{side.version} and is sound.", "Read what would change; I imports it.")
+            return Outcome(f"{side.words} holds v{side.version} and is sound.", "I imports it, Esc leaves it.")
 
         _start(pane, do, "checking the archive")
 

@@ -14,12 +14,14 @@ from textual.widget import Widget
 
 from core.foundation.visible import visible_line
 from tui.screens.base import own_screen
-from tui.widgets.spans import Line, strip_of, width_of
+from tui.widgets.spans import Line, middle, strip_of, width_of
 
 GUARD_S = 0.25
 """Keys right after a question are not an answer to it: they were typed before it could be read."""
 FLASH_S = 12.0
 LONGEST = 500
+LEAST = 24
+"""Cells that a message keeps for what happened before it is cut for what to do next."""
 
 Answer = Callable[[bool], None]
 Text = Callable[[str | None], None]
@@ -171,7 +173,16 @@ class Prompt(Widget, can_focus=False):
             return _with_cursor(cursor, used, width, self.rich_style)
         if self._working:
             return strip_of(((f" {self._working}", "accent"), ("   Esc ends it", "dim")), width, self.rich_style)
-        return strip_of(self._flash or self._resting, width, self.rich_style)
+        return strip_of(_fitted(self._flash, width) or self._resting, width, self.rich_style)
+
+
+def _fitted(flash: Line, width: int) -> Line:
+    """Return what happened and what to do next; where both don't fit, the first loses its middle, save a fault's."""
+    if len(flash) < 2 or flash[0][1] == "bad":
+        return flash
+    (text, tone), hint = flash
+    room = width - width_of(hint[0])
+    return flash if width_of(text) <= room or room < LEAST else ((middle(text, room), tone), hint)
 
 
 def _with_cursor(strip: Strip, at: int, width: int, base: Style) -> Strip:

@@ -370,8 +370,11 @@ def _about(entry: Choosable) -> str:
     return "  ".join(part for part in (local(entry.time) if entry.time else "", entry.about) if part)
 
 
-_EMPTY = (
-    "A comparison shows what differs between two states of an agent: the present one, a version that is kept,",
-    "a Candidate that was tried; or a benchmark as it was frozen and as it is now.",
-    "Nothing is kept of this agent yet. A version is kept when it is measured, or with n in Versions (5).",
+_EMPTY = (  # lines of at most 74 cells: here they are not wrapped
+    "A comparison shows what differs between two states of an agent: the",
+    "present one, a version that is kept, a Candidate that was tried; or a",
+    "benchmark as it was frozen and as it is now.",
+    "",
+    "Nothing is kept of this agent yet. A version is kept when it is measured,",
+    "or with n in Versions (5).",
 )

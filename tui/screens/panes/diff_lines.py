@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.palette import DECISIONS, score_tone
 from tui.screens.panes.base import local, points, signed
+from tui.screens.panes.scores_words import told as note_words
 from tui.stores.diff import Comparison, Side, Why
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, middle, plain, short
@@ -171,10 +172,9 @@ def why_lines(whys: Sequence[Why]) -> list[Line]:
         if why.cases:
             lines.append(((f"{'Case':<34}{'predicted':>10}{'came':>9}{'before':>9}{'change':>9}", "dim"),))
             lines += [_case_line(case.case_id, case.predicted, case.came, case.before) for case in why.cases]
-        if why.note:
-            told = why.note.split("\n")[:40]
+        if said := note_words(why.note, why.hypothesis)[:40]:
             lines += [
-                (("Decision    " if not at else " " * 12, "dim"), (line, "plain")) for at, line in enumerate(told)
+                (("Decision    " if not at else " " * 12, "dim"), (line, "plain")) for at, line in enumerate(said)
             ]
     return lines
 

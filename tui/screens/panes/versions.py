@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from tui.actions import bindings
+from tui.actions import bindings, by_id, shown_keys
 from tui.messages import DiffWanted, Said
 from tui.screens.base import own_screen
 from tui.screens.deeds_versions import Offered, export_version, import_asked, keep_present
@@ -59,7 +59,7 @@ class VersionsPane(Pane):
         alone = self.has_class("-timeline") and not self.has_class("-roomy")
         name = f"{view.agent_id}, every change, newest first" if alone else view.agent_id
         self.title(name, (((f"undo: {view.undo} ", "dim"),) if view.undo else ()))
-        self.query_one("#versions-head", Bar).show(headline(view))
+        self.query_one("#versions-head", Bar).show(headline(view, self._key("rollback")))
         rows = self.query_one("#versions-list", RowList)
         rows.show(lambda width: version_rows(self.view.versions, self.marked, width))
         self._share()
@@ -126,7 +126,16 @@ class VersionsPane(Pane):
             text.show((), "empty")
             return
         rule.show(((f"v{row.version}", "strong"),))
-        text.show(row_lines(row, view, read_only=bool(getattr(self.screen, "read_only", False))), row.version)
+        keys = [self._key(action_id) for action_id in ("rollback", "undo", "version.diff")]
+        text.show(row_lines(row, view, *keys), row.version)
+
+    def _key(self, action_id: str) -> str:
+        """Return the key in force for an action, "" where it has none or does nothing here."""
+        loaded, read_only = getattr(self.screen, "loaded", None), bool(getattr(self.screen, "read_only", False))
+        action = by_id(action_id)
+        if read_only and action.dangerous:
+            return ""
+        return shown_keys(action, loaded.keys if loaded is not None else {}).partition(" ")[0]
 
     # Actions
 
@@ -209,7 +218,7 @@ class VersionsPane(Pane):
             return None
         if not whole:
             return f"v{row.version}", "the version"
-        lines = row_lines(row, self.view.versions, read_only=True)
+        lines = row_lines(row, self.view.versions, diff="")
         return "\n".join("".join(text for text, _ in line) for line in lines) or f"v{row.version}", "all of it"
 
     def reading(self) -> str:

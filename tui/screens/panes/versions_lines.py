@@ -26,14 +26,14 @@ _CHANGES: dict[str, tuple[str, str]] = {
 """Mark and tone of each kind of change."""
 
 
-def headline(view: VersionsView) -> Line:
-    """Return which version it is now, whether it was edited, and what R would do."""
+def headline(view: VersionsView, back: str = "R") -> Line:
+    """Return which version it is now, whether it was edited, and what the key `back` would do ("": it does nothing)."""
+    way = f"{back} goes back to the selected version" if back and view.target else ""
     if view.trouble:
-        way = "  R goes back to the selected version" if view.target else ""
-        return ((f" {view.trouble}", "bad"), (way, "dim"))
+        return ((f" {view.trouble}", "bad"), (f"  {way}" if way else "", "dim"))
     if view.present is None:
         return ((" ", "plain"),)
-    target = "R goes back to the selected version" if view.target else "no version to go back to yet"
+    target = way if view.target else "no version to go back to yet"
     return joined(
         [
             (f" now v{view.present}", "strong"),
@@ -103,8 +103,8 @@ def _state(row: VersionRow, view: VersionsView, marked: int | None) -> Line:
     return tuple(spans)
 
 
-def row_lines(row: VersionRow, view: VersionsView, *, read_only: bool) -> list[Line]:
-    """Return everything known of a version, to read."""
+def row_lines(row: VersionRow, view: VersionsView, back: str = "", undo: str = "u", diff: str = "d") -> list[Line]:
+    """Return everything known of a version, to read; `back`, `undo` and `diff` are keys ("" is said nothing of)."""
     lines: list[Line] = []
     if row.note:
         lines.append((("Note        ", "dim"), (row.note, "plain")))
@@ -120,10 +120,11 @@ def row_lines(row: VersionRow, view: VersionsView, *, read_only: bool) -> list[L
     if row.present and view.edited:
         lines.append((("Edited      ", "warn"), (", ".join(view.edited[:20]), "plain")))
     if not row.kept and not row.damage:
-        tried = " d shows what it tried." if row.proposer else ""
+        tried = f" {diff} shows what it tried." if row.proposer and diff else ""
         lines += plain([f"Its state is not kept, so nothing can go back to it.{tried}"], "dim")
-    elif not row.present and not read_only:
-        lines += plain(["R rolls the agent back to this version. What is there now is kept, and u undoes it."], "dim")
+    elif not row.present and back:
+        undone = f", and {undo} undoes it" if undo else ""
+        lines += plain([f"{back} rolls the agent back to this version. What is there now is kept{undone}."], "dim")
     return lines
 
 
