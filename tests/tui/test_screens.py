@@ -1,7 +1,7 @@
 """Fixed screens (DECISIONS 31): what each screen shows of a recorded run, word for word, at the sizes people have.
 
-The goldens are plain text in tests/tui/screens. After a wanted change: EXUVIA_SCREENS=write pytest tests/tui/test_screens.py,
-then read the difference as a stranger would.
+The goldens are plain text in tests/tui/screens. After a wanted change run this file with EXUVIA_SCREENS=write in the
+environment, then read the difference as a stranger would.
 """
 
 from __future__ import annotations

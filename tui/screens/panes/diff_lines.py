@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.palette import DECISIONS, score_tone
 from tui.screens.panes.base import local, points, signed
-from tui.screens.panes.scores_words import told as note_words
+from tui.stores.board_rows import told as note_words
 from tui.stores.diff import Comparison, Side, Why
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, middle, plain, short
