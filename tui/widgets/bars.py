@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.style import Style
 from textual.strip import Strip
-from textual.widget import Widget
 
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import Line, strip_of, two_sided
 
 
-class Bar(Widget):
+class Bar(Grounded):
     """A row of text with two sides; painted only when it changes."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"

@@ -6,16 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
+from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.timer import Timer
 
 from tui.actions import bindings
 from tui.screens.base import hand_up, own_screen
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import Line, strip_of
 
 GUTTER = 2
+HELD_S, RESTED_S = 0.05, 0.07
+"""A key that comes again sooner than HELD_S is held; a cursor rests where no key came for RESTED_S."""
 _CURSOR = Style(reverse=True)
 
 
@@ -36,10 +41,11 @@ def is_wanted(text: str, wanted: str) -> bool:
     return all((word.removeprefix("!") in text) != word.startswith("!") for word in words if word != "!")
 
 
-class LineList(ScrollView, can_focus=True, inherit_bindings=False):
+class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """A list of rows of equal height. Subclasses say how many there are and what each looks like.
 
-    Invariant: `cursor` is a selectable row, or 0 where there is none.
+    While a key is held only the cursor moves; what others show of its row (`Highlighted`) follows once it rests, or
+    once another key is pressed. Invariant: `cursor` is a selectable row, or 0 where there is none.
     """
 
     DEFAULT_CSS = """
@@ -68,6 +74,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self.cursor = 0
+        self._pressed: tuple[str, float, int] = ("", 0.0, 0)  # the key, when, and how often it came again at once
+        self._rest: Timer | None = None
 
     # What subclasses say
 
@@ -151,7 +159,31 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             self.paint_row(old)
             self.paint_row(index)
             if tell:
-                hand_up(self, self.Highlighted(self, self.row_key(index)))
+                self._tell()
+
+    def on_key(self, event: events.Key) -> None:
+        """Notice a key that is held, and tell what is still to be told before another one does anything."""
+        key, moment, often = self._pressed
+        again = event.key == key and event.time - moment < HELD_S
+        self._pressed = (event.key, event.time, often + 1 if again else 0)
+        if self._rest is not None and not again:
+            self._rested()
+
+    def _tell(self) -> None:
+        """Tell on which row the cursor stands: at once, or where a key is held once it rests."""
+        if self._pressed[2] < 2:
+            self._rested()
+        elif self._rest is None:
+            self._rest = self.set_timer(RESTED_S, self._rested)
+        else:
+            self._rest.reset()
+
+    def _rested(self) -> None:
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            rest.stop()
+        if self.cursor < self.row_count():
+            hand_up(self, self.Highlighted(self, self.row_key(self.cursor)))
 
     def _nearest(self, index: int, step: int) -> int:
         for direction in (step, -step):

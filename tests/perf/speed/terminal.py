@@ -31,7 +31,9 @@ _ANSWERS = (
 )
 # What pyte does not know and would print as text.
 _UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")
-_KEPT_OUT = ("COLUMNS", "LINES", "TMUX", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY")
+# Neither what belongs to another terminal, nor what makes Python compile a program anew at each start: an installed
+# program has its bytecode, as Textual and harlequin have theirs here.
+_KEPT_OUT = ("COLUMNS", "LINES", "TMUX", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY", "PYTHONDONTWRITEBYTECODE")
 
 KEYS = {
     "enter": b"\r", "escape": b"\x1b", "tab": b"\t", "up": b"\x1b[A", "down": b"\x1b[B", "right": b"\x1b[C",
