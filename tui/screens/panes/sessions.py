@@ -105,7 +105,7 @@ class SessionsPane(Pane):
         chosen = next((run for run in runs if kind == "run" and run.run_id == ident), None)
         run = chosen or next((run for run in runs if run.listens), None) or next(iter(runs), None)
         if run is not None:
-            why = "Another program runs it." if run.observed else "It takes words once its Session has begun."
+            why = "Another program runs it." if run.observed else "It will once its Session has begun."
             return Listener(run.session_id, f"{run.role} of {run.agent_id}", run.listens, why)
         chat = next((one for one in self.view.sessions.sessions if one.listens), None)
         return Listener(chat.session_id, f"chat with {chat.agent_id}", listens=True) if chat else None
