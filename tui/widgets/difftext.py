@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from tui.actions import bindings
 from tui.screens.base import own_screen
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import ELLIPSIS, Line, Span, strip_of, width_of, wrap
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class _Row:
     own: Line = ()
 
 
-class DiffText(ScrollView, can_focus=True, inherit_bindings=False):
+class DiffText(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """Invariant: `_index` holds each screen line as a row and the piece of it; `hunk` is a hunk of `_hunks`, or 0."""
 
     DEFAULT_CSS = """

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import Line, strip_of, width_of
 
 
-class Facts(Widget):
+class Facts(Grounded):
     """Rows that are cut at the right, not wrapped."""
 
     DEFAULT_CSS = "Facts { height: auto; width: 1fr; }"

@@ -16,12 +16,13 @@ from tui.actions import bindings
 from tui.screens.base import hand_up, own_screen
 from tui.stores.matrix_page import Cell, MatrixPage, MatrixRow
 from tui.widgets.grid_cells import GUTTER, TIGHT, Layout, cell_line, column_name, label, layout, sum_line
+from tui.widgets.ground import Grounded
 from tui.widgets.spans import Line, fit, strip_of
 
 _HEADINGS = {"case": "Case", "mean": "mean", "delta": "delta", "spread": "spread", "failures": "Case"}
 
 
-class Grid(ScrollView, can_focus=True, inherit_bindings=False):
+class Grid(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """Rows are Cases, columns Runs.
 
     Invariant: `row` and `column` name a place of `rows`, or are 0 where there is none. `wanted` is the Case and Run
