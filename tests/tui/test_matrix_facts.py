@@ -95,6 +95,8 @@ def test_a_time_left_needs_two_finished_cells() -> None:
         ([[50.0], [51.0], [50.0]], ""),
         ([[], []], ""),
         ([[0.0], []], ""),
+        ([[50.0, 50.0], [50.0, 50.0], [], [], [], []], ""),
+        ([[50.0, 50.0], [50.0, 50.0], [50.0], [], [], []], "all 5 scores are 50.00, the same"),
     ],
 )
 def test_a_matrix_that_is_all_zero_or_all_the_same_is_an_alarm(cases: list[list[float]], told: str) -> None:

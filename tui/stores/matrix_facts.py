@@ -101,8 +101,13 @@ def time_left_ms(durations: Sequence[int], to_do: int, concurrency: int) -> int 
 
 
 def alarm(cases: Sequence[Sequence[float]]) -> str:
-    """Return why a matrix is no result but an alarm, "" where it is none: all scores zero, or all the same."""
+    """Return why a matrix is no result but an alarm, "" where it is none: all scores zero, or all the same.
+
+    The first scores of a matrix that is being filled are often alike; it takes half of its Cases to be alarmed.
+    """
     scored = [scores for scores in cases if scores]
+    if 2 * len(scored) < len(cases):
+        return ""
     scores = [score for runs in scored for score in runs]
     if len(scores) < 2 or len(set(scores)) > 1:
         return ""
