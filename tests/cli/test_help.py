@@ -40,8 +40,8 @@ def test_the_walk_finds_every_command() -> None:
         "runs list", "runs show", "runs stop", "runs resume", "approvals list", "approvals show", "approvals approve",
         "approvals reject", "rollback", "snapshot create", "snapshot list", "snapshot diff", "snapshot export",
         "snapshot import", "trace list", "trace search", "trace show", "trace tree", "trace analyze", "trace times",
-        "trace export", "trace import", "scoreboard", "skill list", "skill show", "skill validate", "skill install", "skill remove",
-        "doctor",
+        "trace export", "trace import", "scoreboard", "skill list", "skill show", "skill validate", "skill install",
+        "skill remove", "doctor",
     } <= named  # fmt: skip
 
 

@@ -15,8 +15,8 @@ import yaml
 from core.foundation.clock import IDENTIFIER, parse_ms
 
 ATTACK = (
-    "\x1b]0;owned\x07[/nope][red]\x1b[2K\rALL PASSED\x1b[1A\x1b]52;c;aGk=\x07\x9b31mred\x90q\x9c\x85\u202egnp.exe\u2066\u200b"
-    "\x00\x08\x7f\x1bP1$q\x1b\\\x1bcbold[/] [@click=app.quit]x[/]\u2028"
+    "\x1b]0;owned\x07[/nope][red]\x1b[2K\rALL PASSED\x1b[1A\x1b]52;c;aGk=\x07\x9b31mred\x90q\x9c\x85\u202e"
+    "gnp.exe\u2066\u200b\x00\x08\x7f\x1bP1$q\x1b\\\x1bcbold[/] [@click=app.quit]x[/]\u2028"
 )
 SHOWN = "␛]0;owned"
 """How its beginning looks to a person."""
