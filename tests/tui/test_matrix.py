@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -282,6 +283,17 @@ async def test_a_key_paints_only_what_it_changes(project: ProjectPaths, engine: 
         await pilot.press("down")
         await pilot.pause()
         assert sorted(set(painted)) == [1, 2]
+
+
+async def test_a_scoreboard_that_cannot_be_read_is_said_to_be(project: ProjectPaths) -> None:
+    agent = project.agent("helper")
+    agent.benchmark("chores").scoreboard.write_text('evaluations:\n  - "\\ud83d": 1\n')
+    shutil.rmtree(project.runs)
+    async with console(project, (120, 40)) as (app, pilot):
+        await pilot.press("2")
+        await until(app, pilot, lambda text: "scoreboard.yaml, line" in text and "Nothing measured yet" not in text)
+        await pilot.press("4")
+        await until(app, pilot, lambda text: "dropped" in text)
 
 
 async def test_hostile_names_reasons_and_files_are_shown_and_do_nothing(

@@ -16,6 +16,7 @@ from tui.stores.runs import LIVE, Subject
 
 if TYPE_CHECKING:
     from core.state.benchmark import Benchmark
+    from core.state.diagnostics import Diagnostic
     from core.state.evaluation import Evaluation
     from core.state.ledger import CandidateRecord
     from core.state.scoreboard import Dropped
@@ -87,7 +88,10 @@ def load(
         reference = by_version.get(_reference_of(view))
         rows += [_open(view, entry, reference) for entry in told if entry.version not in decided | shown]
     freeze = read_freeze(project, subject.agent_id, project.agent(subject.agent_id).benchmark(subject.benchmark_id))
-    notes = [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
+    reading = benchmark.reading
+    faults = (*benchmark.diagnostics, *(() if reading.dropped else reading.diagnostics))  # what is dropped has its row
+    notes = [_told(found) for found in faults]
+    notes += [f"ledger: {gap.reason}" for gap in ledger.gaps(project)]
     providers = {evaluation.provider for evaluation in evaluations} | {_model(view)[0] for view in views}
     return BoardView(
         subject.agent_id,
@@ -105,6 +109,11 @@ def load(
         _events(project, subject.agent_id),
         tuple(dropped(lost) for lost in benchmark.reading.dropped),
     )
+
+
+def _told(found: Diagnostic) -> str:
+    """Return what is wrong with a file, and where in it."""
+    return f"{found.path.name}{f', line {found.line}' if found.line else ''}: {found.text}"
 
 
 def _model(view: RunView) -> tuple[str, str]:

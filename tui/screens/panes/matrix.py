@@ -86,7 +86,11 @@ class MatrixPane(Pane):
             self._close()
         self._arrange()
         if page is None:
-            self.query_one("#matrix-head", Bar).show(((" Nothing measured yet.", "dim"),))
+            board = self.view.board
+            lost = [f"scoreboard.yaml, {row.note}" for row in board.dropped]
+            trouble = next(iter((*lost, *board.notes)), "")
+            head = (f" {trouble}", "warn") if trouble else (" Nothing measured yet.", "dim")
+            self.query_one("#matrix-head", Bar).show((head,))
             self.query_one("#matrix-empty", WrappedText).show(plain(_EMPTY, "dim"), "empty")
             self.query_one(Grid).show(None)
             return

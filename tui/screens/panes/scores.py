@@ -24,6 +24,7 @@ from tui.screens.panes.scores_words import (
     headline,
     row_lines,
 )
+from tui.stores.board import BoardView
 from tui.stores.board_rows import BoardEvent, BoardRow, Series, compare, series, timeline
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.facts import Facts
@@ -155,9 +156,8 @@ class ScoresPane(Pane):
         board = self.view.board
         if not self.entries:
             hint = "No score yet. A Builder's frozen benchmark brings the first one: S starts a run."
-            return [Row("empty", (((hint, "dim"),),), False)]
-        notes = [Row(f"note:{note}", (((note, "warn"),),), selectable=False) for note in board.notes]
-        return [*table(self.entries, self.marked, width), *notes]
+            return [*_notes(board), Row("empty", (((hint, "dim"),),), False)]
+        return [*table(self.entries, self.marked, width), *_notes(board)]
 
     def _cases(self, width: int) -> Sequence[Row]:
         row = self.selected
@@ -349,3 +349,7 @@ class ScoresPane(Pane):
             lines += ["", f"v{row.version} {row.what}"]
             lines += ["".join(text for text, _ in line).rstrip() for line in row_lines(row)]
         return "\n".join(lines) + "\n"
+
+
+def _notes(board: BoardView) -> list[Row]:
+    return [Row(f"note:{note}", (((note, "warn"),),), selectable=False) for note in board.notes]
