@@ -343,7 +343,9 @@ class Frame(ConsoleScreen):
             return
         if self._early is not None:
             # Nothing is decided before its facts are in sight, and what is typed after a question is words, not keys.
-            if not by_id(action_id).dangerous and not (self._early and self._early[-1] in _ASKING):
+            if by_id(action_id).dangerous:
+                self.flash("Still opening.", "warn", "Press it again once everything is in sight.")
+            elif not (self._early and self._early[-1] in _ASKING):
                 self._early.append(action_id)
             return
         head, _, rest = action_id.partition(".")
