@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --disable-pip-version-check -q
+# Half of the suite waits: for processes, terminals, screens. So one worker more than there are cores.
+WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types contracts screenshots perf soak wheel clean
@@ -29,7 +31,7 @@ demo: $(VENV)/.run  ## set up and open the console on a fresh demonstration
 	$(BIN)/exuvia demo $(ARGS)
 
 test: $(VENV)/.dev lint types contracts  ## set up and run lint, types, import contracts and tests
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not perf and not soak' $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not perf and not soak' $(ARGS)
 
 lint: $(VENV)/.dev  ## ruff, check and format
 	$(BIN)/ruff check .

@@ -284,7 +284,7 @@ def test_a_large_tool_output_scrolls_in_a_window(project: ProjectPaths, environ:
     with Terminal(opened(project), columns=120, rows=40, environ=environ) as screen:
         screen.wait_for(FULL, "accepted")
         screen.press("3")
-        screen.wait_for("Print all.")
+        screen.wait_for("Session: Print all.")
         screen.press("home", "enter")
         screen.wait_for("line 0 of the output")
         screen.press("down", "down", "down", "down")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
+from tui.widgets.prompt import _with_short_paths
 from tui.widgets.spans import clean, fit, middle, reflow, short, strip_of, two_sided, width_of, wrap
 
 TEXTS = st.text(max_size=120)
@@ -52,3 +53,11 @@ def test_reflow_joins_paragraphs_and_nothing_else() -> None:
     assert reflow(text) == [
         "# Title", "first second", "", "- item goes on", "- next", "```", "code", "more", "```", "| a | b |",
     ]  # fmt: skip
+
+
+def test_a_long_path_loses_its_middle_and_the_words_around_it_stay() -> None:
+    path = "/home/ada/" + "very/" * 30 + "agents/helper"
+    (text, tone), hint = _with_short_paths(((f" {path} is opened read-only.", "bad"), ("  Open it again.", "dim")), 80)
+    assert text.endswith("agents/helper is opened read-only.")
+    assert len(text) + len(hint[0]) <= 80
+    assert tone == "bad"

@@ -299,7 +299,7 @@ async def test_a_sealed_home_still_exports_what_is_kept_and_refuses_to_keep(
 ) -> None:
     agent.agents_md.write_text("# Mine\n")
     with readonly.sealed(project.root):
-        async with console(project, read_only=True) as (app, pilot):
+        async with console(project, (200, 60), read_only=True) as (app, pilot):
             await pilot.press("5", "E", "enter")
             await until(app, pilot, lambda text: "is opened read-only" in text)
             await pilot.press("end", "E", "enter")

@@ -20,6 +20,9 @@ GUARD_S = 0.25
 """Keys right after a question are not an answer to it: they were typed before it could be read."""
 FLASH_S = 12.0
 LONGEST = 500
+_ENDS = "   Esc ends it"
+_PATH = 24
+"""Cells that a path is left where a line is too long: its two ends."""
 LEAST = 24
 """Cells that a message keeps for what happened before it is cut for what to do next."""
 
@@ -172,17 +175,34 @@ class Prompt(Widget, can_focus=False):
             used = min(width - 1, width_of(self._question) + 1 + width_of(shown))
             return _with_cursor(cursor, used, width, self.rich_style)
         if self._working:
-            return strip_of(((f" {self._working}", "accent"), ("   Esc ends it", "dim")), width, self.rich_style)
+            words = middle(self._working, max(8, width - len(_ENDS) - 1))
+            return strip_of(((f" {words}", "accent"), (_ENDS, "dim")), width, self.rich_style)
         return strip_of(_fitted(self._flash, width) or self._resting, width, self.rich_style)
 
 
 def _fitted(flash: Line, width: int) -> Line:
     """Return what happened and what to do next; where both don't fit, the first loses its middle, save a fault's."""
+    flash = _with_short_paths(flash, width)
     if len(flash) < 2 or flash[0][1] == "bad":
         return flash
     (text, tone), hint = flash
     room = width - width_of(hint[0])
     return flash if width_of(text) <= room or room < LEAST else ((middle(text, room), tone), hint)
+
+
+def _with_short_paths(flash: Line, width: int) -> Line:
+    """Return a line that is too long with its long paths cut in their middle: the words around them are what counts."""
+    over = sum(width_of(text) for text, _ in flash) - width
+    if over <= 0 or not flash or "/" not in flash[0][0]:
+        return flash
+    words = []
+    for word in flash[0][0].split(" "):
+        keep = max(_PATH, width_of(word) - over)
+        if word.startswith(("/", "~/")) and width_of(word) > keep:
+            over -= width_of(word) - keep
+            word = middle(word, keep)
+        words.append(word)
+    return ((" ".join(words), flash[0][1]), *flash[1:])
 
 
 def _with_cursor(strip: Strip, at: int, width: int, base: Style) -> Strip:
