@@ -29,7 +29,7 @@ def test_approve_see_the_score_rise_roll_back_and_undo(tmp_path: Path) -> None:
     with Terminal(exuvia, columns=120, rows=40) as screen:
         screen.wait_for("house_helper", "6 Inbox(1)", timeout_s=PATIENCE_S)
         screen.press("6")
-        screen.wait_for("freeze small-chores for house_helper?", "statement, for the agent", "rubric", "would be frozen")
+        screen.wait_for("freeze small-chores for house_helper?", "statement, for the", "rubric", "would be frozen")
         screen.press("a")
         screen.wait_for("Freeze small-chores as it stands")
         screen.read(0.4)
