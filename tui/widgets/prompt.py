@@ -21,7 +21,7 @@ GUARD_S = 0.25
 FLASH_S = 12.0
 LONGEST = 500
 _ENDS = "   Esc ends it"
-_PATH = 24
+_PATH = 32
 """Cells that a path is left where a line is too long: its two ends."""
 LEAST = 24
 """Cells that a message keeps for what happened before it is cut for what to do next."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -22,7 +23,13 @@ def open_beneath(policy: IsolationPolicy, path: Path, *, write: bool = False, ma
     refused: reading one could hang us. Raises RefusedError for what the policy does not allow, FileNotFoundError,
     IsADirectoryError and other OSErrors for the rest.
     """
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # A link that became a folder between two looks at it.
+        raise RefusedError(f"{path} is changing while it is opened", hint="Try again.") from error
     roots = policy.write if write else (*policy.read, *policy.write)
     # The outermost root: whatever lies above it, no command can swap
     root = min((r for r in roots if real.is_relative_to(r)), key=lambda r: len(r.parts), default=None)
