@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     sizes = tuple(tuple(map(int, size.split("x"))) for size in given.size) if given.size else SIZES
     boot.prepare()
+    os.environ["XDG_CONFIG_HOME"] = "/home/ada/.config"  # whose pictures they are is nobody's business
     if given.home is not None:
         project = HomePaths(given.home).project(DEFAULT_PROJECT)
         pictures = {**ENDED, **(WAITING if approvals.pending(project) else {})}

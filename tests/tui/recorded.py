@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import getpass
+import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -15,6 +18,7 @@ from pathlib import Path
 from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recorded"
+_PROGRAM = Path(__file__).parents[2]
 _SEED = 7
 _KEPT_WORKSPACES = 4
 """Workspaces are the bulk of a home; a few are enough to look into."""
@@ -52,7 +56,21 @@ def _demo(home: Path, approve: str, code: int) -> None:
     exuvia("demo", "--headless", "--approve", approve, "--home", str(home), "--seed", str(_SEED), code=code)
 
 
-def _pack(home: Path, name: str) -> None:
+def _neutral(home: Path) -> None:
+    """Take out of the files of a home whose machine it was made on, and where the program lay there."""
+    here = f"{getpass.getuser()}@{socket.gethostname()}"
+    for path in home.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            raw = path.read_bytes()
+            new = raw.replace(str(_PROGRAM).encode(), b"/usr/share").replace(here.encode(), b"ada@lab")
+            if new != raw:
+                path.write_bytes(new)
+
+
+def _pack(made: Path, name: str) -> None:
+    home = made.with_name(name)
+    shutil.copytree(made, home, symlinks=True)
+    _neutral(home)
     kept = 0
 
     def choose(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
