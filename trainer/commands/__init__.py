@@ -1,0 +1,1 @@
+"""The commands of `python -P -m trainer`, one module each."""
