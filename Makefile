@@ -24,7 +24,7 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev,trainer,reasoning]'
 	@touch $(VENV)/.run $@
 
 demo: $(VENV)/.run  ## set up and open the console on a fresh demonstration
