@@ -1,1 +1,4 @@
-"""Pure statistics of scores: paired differences, intervals, exact tests, power. Empty until verdicts need them."""
+"""What a difference is worth: exact tests, intervals, and the smallest effect that a study could have seen.
+
+Pure functions of plain numbers, without numpy. What was not measured is None and left out, counted; it is never 0.
+"""

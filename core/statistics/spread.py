@@ -1,0 +1,27 @@
+"""Mean and standard deviation over seeds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`std` is the sample standard deviation (n - 1), None for fewer than two values: one run has no spread."""
+
+    mean: float
+    std: float | None
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3g}" if self.std is None else f"{self.mean:.3g} ± {self.std:.2g}"
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Return the spread of what was measured, None where nothing was."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return Spread(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None, len(known))
