@@ -1,0 +1,273 @@
+"""Group-relative policy optimization, on one page (CURATION 1.3, K10; Shao et al. 2024, without the std of SkillOS).
+
+    A_n = r_n - mean_N(r)                                                       (advantage; no division by the std)
+    J   = E_n[ min(rho A_n, clip(rho, 1-eps, 1+eps) A_n) ] - beta KL[pi || pi_ref]          (surrogate)
+
+One advantage a rollout, the same on every token of all |G| answers of it. Sums are divided by totals over the whole
+minibatch, so that splitting it into micro-batches, or over processes, changes nothing but rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from trainer.policies.policy import Policy, Scored
+
+Ratio = Literal["token", "sequence", "product"]
+LossMean = Literal["token", "sequence"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrpoOptions:
+    """What the paper leaves open has a key here.
+
+    `ratio` [amb]: "token", as verl's default; "sequence", the geometric mean over an answer (GSPO, TRL's "sequence");
+    "product", pi(c)/pi_old(c) as the paper's formula is written. `loss_mean`: over all tokens of a minibatch, or over
+    answers of their token means. `beta` [amb]: the text drops the KL term (0.0), Table 4 has 0.001. `std` divides the
+    advantage by the group's standard deviation, which SkillOS does not. `minibatches`: optimizer steps a rollout batch.
+    `micro_tokens`: most padded tokens (prompt and answer) that are scored at once.
+    """
+
+    epsilon: float = 0.2
+    beta: float = 0.0
+    std: bool = False
+    ratio: Ratio = "token"
+    loss_mean: LossMean = "token"
+    minibatches: int = 2
+    micro_tokens: int = 16_384
+    max_gradient_norm: float = 1.0
+    temperature: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer of a rollout with that rollout's advantage."""
+
+    prompt: tuple[int, ...]
+    answer: tuple[int, ...]
+    old_logprobs: tuple[float, ...]
+    advantage: float
+
+    @property
+    def length(self) -> int:
+        return len(self.prompt) + len(self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport:
+    """Means over the tokens of all minibatches of one update; `gradient_norm` is the mean before clipping.
+
+    `entropy` and `kl` are None where they were not computed.
+    """
+
+    loss: float
+    entropy: float | None
+    clip_fraction: float
+    kl: float | None
+    gradient_norm: float
+    tokens: int
+
+
+def advantages(rewards: Sequence[float | None], *, std: bool = False) -> tuple[float | None, ...]:
+    """Return A_n of each rollout of one group: r_n - mean_N(r); None, and no part in the mean, where r_n is None.
+
+    With `std` it is divided by the sample standard deviation + 1e-6, as verl does.
+    """
+    known = [value for value in rewards if value is not None]
+    if not known:
+        return tuple(None for _ in rewards)
+    mean = fmean(known)
+    scale = (stdev(known) if len(known) > 1 else 0.0) + 1e-6 if std else 1.0
+    return tuple(None if value is None else (value - mean) / scale for value in rewards)
+
+
+def is_flat(rewards: Sequence[float | None], *, tolerance: float = 1e-6) -> bool:
+    """Tell whether a group has no gradient: all its rewards are the same, or fewer than two are known (lesson 8)."""
+    known = [value for value in rewards if value is not None]
+    return len(known) < 2 or max(known) - min(known) <= tolerance
+
+
+def ratio(logprobs: Tensor, old: Tensor, mask: Tensor, kind: Ratio) -> Tensor:
+    """Return rho, [B, T] per token or [B, 1] per answer."""
+    log_ratio = (logprobs - old) * mask
+    if kind == "token":
+        return log_ratio.exp()
+    total = log_ratio.sum(1, keepdim=True)
+    return (total if kind == "product" else total / mask.sum(1, keepdim=True).clamp(min=1)).exp()
+
+
+def k3(logprobs: Tensor, reference: Tensor) -> Tensor:
+    """Return the estimate of KL[pi || pi_ref] a token that is never negative (Schulman's k3)."""
+    log_ratio = reference - logprobs
+    return log_ratio.exp() - log_ratio - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LossParts:
+    """Sums over a micro-batch: `loss` carries the gradient and is already divided; the others are plain sums."""
+
+    loss: Tensor
+    clipped: float
+    entropy: float | None
+    kl: float | None
+    tokens: float
+
+
+def surrogate(
+    scored: Scored,
+    old: Tensor,
+    advantage: Tensor,
+    options: GrpoOptions,
+    *,
+    reference: Tensor | None = None,
+    tokens: float | None = None,
+    answers: float | None = None,
+) -> LossParts:
+    """Return -J of a micro-batch. `old` is [B, T], `advantage` [B], `reference` [B, T] or None.
+
+    `tokens` and `answers` are the totals of the minibatch that the sums are divided by; None means this batch's own.
+    """
+    mask, column = scored.mask, advantage[:, None]
+    rho = ratio(scored.logprobs, old, mask, options.ratio)
+    clipped = rho.clamp(1 - options.epsilon, 1 + options.epsilon)
+    a_token = -torch.min(rho * column, clipped * column).expand_as(mask)
+    divergence = None
+    if reference is not None and options.beta:
+        divergence = k3(scored.logprobs, reference)
+        a_token = a_token + options.beta * divergence
+    if options.loss_mean == "token":
+        loss = (a_token * mask).sum() / (mask.sum() if tokens is None else tokens)
+    else:
+        per_answer = (a_token * mask).sum(1) / mask.sum(1).clamp(min=1)
+        loss = per_answer.sum() / (len(mask) if answers is None else answers)
+    with torch.no_grad():
+        cut = ((clipped * column < rho * column).expand_as(mask) * mask).sum()
+        entropy = None if scored.entropy is None else float((scored.entropy * mask).sum())
+        kl = None if divergence is None else float((divergence * mask).sum())
+    return LossParts(loss, float(cut), entropy, kl, float(mask.sum()))
+
+
+def micro_batches(samples: Sequence[Sample], most_tokens: int) -> Iterator[list[Sample]]:
+    """Yield the samples sorted by length, so that little of a batch is padding, at most `most_tokens` padded each."""
+    batch: list[Sample] = []
+    longest_prompt = longest_answer = 0
+    for sample in sorted(samples, key=lambda one: (len(one.prompt), len(one.answer))):
+        prompt = max(longest_prompt, len(sample.prompt))
+        answer = max(longest_answer, len(sample.answer))
+        if batch and (prompt + answer) * (len(batch) + 1) > most_tokens:
+            yield batch
+            batch, prompt, answer = [], len(sample.prompt), len(sample.answer)
+        batch.append(sample)
+        longest_prompt, longest_answer = prompt, answer
+    if batch:
+        yield batch
+
+
+class Together(Protocol):
+    """The processes that train one policy; each holds whole groups, so advantages need no exchange."""
+
+    def total(self, value: float) -> float:
+        """Return the sum of `value` over the processes."""
+        ...
+
+    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Put the sum of their gradients in everybody's `.grad`."""
+        ...
+
+
+class Alone:
+    """One process."""
+
+    def total(self, value: float) -> float:
+        return value
+
+    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        del parameters
+
+
+def padded(rows: Sequence[Sequence[float]], like: Tensor) -> Tensor:
+    """Return `rows`, right-padded with zeros to the shape of `like`, on its device."""
+    out = torch.zeros(like.shape, dtype=torch.float32)
+    for index, row in enumerate(rows):
+        out[index, : len(row)] = torch.tensor(row)
+    return out.to(like.device)
+
+
+def accumulate(
+    policy: Policy, samples: Sequence[Sample], options: GrpoOptions, *, together: Together | None = None
+) -> LossParts:
+    """Add the gradient of one minibatch to the parameters; the parts returned are its sums, over all processes."""
+    together = together or Alone()
+    tokens = together.total(sum(len(sample.answer) for sample in samples))
+    answers = together.total(len(samples))
+    loss = clipped = 0.0
+    entropy: float | None = None
+    divergence: float | None = None
+    for batch in micro_batches(samples, options.micro_tokens):
+        prompts, texts = [sample.prompt for sample in batch], [sample.answer for sample in batch]
+        scored = policy.logprobs(prompts, texts, temperature=options.temperature)
+        reference = None
+        if options.beta:
+            reference = policy.logprobs(prompts, texts, temperature=options.temperature, reference=True).logprobs
+        advantage = torch.tensor([sample.advantage for sample in batch], device=scored.mask.device)
+        old = padded([sample.old_logprobs for sample in batch], scored.mask)
+        parts = surrogate(scored, old, advantage, options, reference=reference, tokens=tokens, answers=answers)
+        parts.loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        loss += float(parts.loss.detach())
+        clipped += parts.clipped
+        entropy = parts.entropy if entropy is None else entropy + (parts.entropy or 0.0)
+        divergence = parts.kl if divergence is None else divergence + (parts.kl or 0.0)
+    together.add_gradients(policy.parameters())
+    return LossParts(
+        torch.tensor(together.total(loss)),
+        together.total(clipped),
+        None if entropy is None else together.total(entropy),
+        None if divergence is None else together.total(divergence),
+        tokens,
+    )
+
+
+def update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    samples: Sequence[Sample],
+    options: GrpoOptions,
+    *,
+    together: Together | None = None,
+) -> UpdateReport:
+    """Take one optimizer step a minibatch of `samples`, which come in a random order of the caller's making.
+
+    Samples with advantage 0 stay: they count in the token mean, and in the KL where there is one.
+    """
+    size = max(1, -(-len(samples) // options.minibatches))
+    loss = clipped = tokens = 0.0
+    entropy: float | None = None
+    divergence: float | None = None
+    norms: list[float] = []
+    for part in range(options.minibatches):  # as many in every process, also where it has fewer samples
+        optimizer.zero_grad(set_to_none=True)
+        parts = accumulate(policy, samples[part * size : (part + 1) * size], options, together=together)
+        if not parts.tokens:
+            continue
+        norms.append(float(nn.utils.clip_grad_norm_(policy.parameters(), options.max_gradient_norm)))
+        optimizer.step()
+        loss += float(parts.loss) * parts.tokens
+        clipped += parts.clipped
+        tokens += parts.tokens
+        entropy = parts.entropy if entropy is None else entropy + (parts.entropy or 0.0)
+        divergence = parts.kl if divergence is None else divergence + (parts.kl or 0.0)
+    whole = max(tokens, 1.0)
+    return UpdateReport(
+        loss=loss / whole,
+        entropy=None if entropy is None else entropy / whole,
+        clip_fraction=clipped / whole,
+        kl=None if divergence is None else divergence / whole,
+        gradient_norm=fmean(norms) if norms else 0.0,
+        tokens=round(tokens),
+    )

@@ -1,0 +1,1 @@
+"""Curators that learn: the protocol, and one module for each kind."""
