@@ -264,6 +264,21 @@ class ProjectPaths:
         return self.own / "runs"
 
     @property
+    def training(self) -> Path:
+        """A directory each training run."""
+        return self.own / "training"
+
+    @property
+    def streams(self) -> Path:
+        """A directory each run of a task stream."""
+        return self.own / "streams"
+
+    @property
+    def curator(self) -> Path:
+        """Which trained curator is in use, who said so and when."""
+        return self.own / "curator.json"
+
+    @property
     def approvals(self) -> Path:
         """What waits for the operator, and the decisions."""
         return self.own / "approvals"

@@ -1,0 +1,168 @@
+"""What a training run is now, folded from its records: state, progress, results, alarms. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from core.curation.training_records import (
+    Alarm,
+    Checkpoint,
+    End,
+    Evaluation,
+    Imitation,
+    Paused,
+    Record,
+    Resumed,
+    Sample,
+    Start,
+    TrainingStep,
+)
+from core.foundation.clock import parse_ms
+
+State = Literal["starting", "running", "paused", "finished", "stopped", "failed", "dead"]
+OVER: frozenset[State] = frozenset({"finished", "stopped", "failed", "dead"})
+
+
+@dataclass(frozen=True)
+class History:
+    """Every record of a run by its kind, in order; of what was done twice (after a kill) the later one stands."""
+
+    start: Start | None = None
+    imitation: tuple[Imitation, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
+    steps: tuple[TrainingStep, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
+    paused: bool = False
+    end: End | None = None
+
+
+def fold(history: History, records: Iterable[Record]) -> History:
+    """Return the history with more records."""
+    start, paused, end = history.start, history.paused, history.end
+    lists: dict[str, list[Any]] = {name: list(getattr(history, name)) for name in _LISTS.values()}
+    for record in records:
+        match record:
+            case Start():
+                start = start or record
+                end = None
+            case Paused():
+                paused = True
+            case Resumed():
+                paused, end = False, None
+            case End():
+                paused, end = False, record
+            case _:
+                into = lists[_LISTS[type(record)]]
+                if not isinstance(record, Alarm):
+                    _take_back(into, record)
+                into.append(record)
+    return replace(
+        history, start=start, paused=paused, end=end, **{name: tuple(found) for name, found in lists.items()}
+    )
+
+
+_LISTS: Mapping[type, str] = {
+    Imitation: "imitation",
+    Evaluation: "evaluations",
+    TrainingStep: "steps",
+    Sample: "samples",
+    Checkpoint: "checkpoints",
+    Alarm: "alarms",
+}
+
+
+def _take_back(found: list[Any], record: Any) -> None:
+    """Drop what a process that was killed had done beyond the checkpoint from which the next one goes on."""
+    if isinstance(record, Evaluation):
+        found[:] = [e for e in found if (e.step, e.arm, e.stream) != (record.step, record.arm, record.stream)]
+        return
+    while found and found[-1].step >= record.step:
+        found.pop()
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A run as lists and pages show it. `asked` is its request, `spec` what that was resolved to (empty before)."""
+
+    id: str
+    state: State
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    history: History = History()
+    pid: int | None = None
+    reason: str = ""
+    pausing: bool = False
+    damaged_lines: int = 0
+    summary: Mapping[str, Any] | None = None
+
+    @property
+    def preset(self) -> str:
+        return str(self.spec.get("preset") or self.asked.get("preset") or "")
+
+    @property
+    def world(self) -> str:
+        world = self.spec.get("world") or ""
+        return str(world.get("name", "")) if isinstance(world, Mapping) else str(world)
+
+    @property
+    def seed(self) -> int | None:
+        seed = self.spec.get("seed", self.asked.get("seed"))
+        return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
+
+    @property
+    def last(self) -> TrainingStep | None:
+        """The latest step of GRPO."""
+        return self.history.steps[-1] if self.history.steps else None
+
+    @property
+    def phase(self) -> str:
+        """What it does now, in one word: imitation, evaluation, steps; empty before the first sign."""
+        if self.history.steps:
+            return "steps"
+        if self.history.imitation:
+            return "imitation"
+        return "evaluation" if self.history.evaluations else ""
+
+    def heldout(self, arm: str, stream: str = "mixed") -> Evaluation | None:
+        """Return the latest measurement of an arm."""
+        found = [e for e in self.history.evaluations if e.arm == arm and e.stream == stream]
+        return max(found, key=lambda evaluation: evaluation.step) if found else None
+
+    @property
+    def best(self) -> Checkpoint | None:
+        """The checkpoint with the best held-out success, the last one where none was measured (lesson 10)."""
+        kept = self.history.checkpoints
+        measured = [checkpoint for checkpoint in kept if checkpoint.heldout is not None]
+        if measured:
+            return max(measured, key=lambda checkpoint: (checkpoint.heldout or 0.0, checkpoint.step))
+        return kept[-1] if kept else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the steps that are left will take at the pace of the latest ten; None where nobody can know."""
+        last = self.last
+        if last is None or self.state in OVER:
+            return None
+        took = [step.seconds.get("total") for step in self.history.steps[-10:]]
+        known = [seconds for seconds in took if seconds is not None]
+        return sum(known) / len(known) * (last.steps - last.step) if known else None
+
+
+def state_of(history: History, began: float | None) -> State:
+    """Return the state that records and process together tell.
+
+    `began` is when the living process was started, in seconds since the epoch; None where none lives. A process that
+    is younger than the last word of an earlier one has not spoken yet: it is starting.
+    """
+    if history.end is not None:
+        said = parse_ms(history.end.time)
+        return "starting" if began is not None and said is not None and began * 1000 > said else history.end.state
+    if began is None:
+        return "dead"
+    if history.start is None:
+        return "starting"
+    return "paused" if history.paused else "running"
