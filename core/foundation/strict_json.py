@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn, TypeGuard
 
 _LARGEST = 2**1023
+_SPACE = re.compile(r"[ \t\n\r]*")
 _DIGITS = 310  # more than any float has; Python refuses to read an integer of more than 4,300 at all
 
 
@@ -31,6 +33,16 @@ def parse(text: str | bytes, *, unique: bool = False) -> Any:
         return decoder.decode(_without_mark(text.decode("utf-8") if isinstance(text, bytes) else text))
     except RecursionError as error:
         raise ValueError("nested too deep to be read") from error
+
+
+def parse_prefix(text: str, start: int = 0, *, unique: bool = False) -> tuple[Any, int]:
+    """Return the value whose text begins at `start` (behind white space) and where it ends. Raises ValueError."""
+    at = _SPACE.match(text, start)
+    try:
+        value, end = (_UNIQUE if unique else _DECODER).raw_decode(text, at.end() if at else start)
+    except RecursionError as error:
+        raise ValueError("nested too deep to be read") from error
+    return value, end
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
+from core.skillrepo.titles import title_problem
 from core.state.yaml12 import YamlError, load
 from core.state.yaml_text import quoted, scalar
 
@@ -128,6 +129,15 @@ def _line_of(lines: list[str], key: str) -> int:
     return next((number for number, line in enumerate(lines, 2) if line.partition(":")[0].strip() == key), 1)
 
 
+def _value_column(lines: list[str], key: str) -> int:
+    """Return the column where the value of `key` begins, 1 where it can't be told."""
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if colon and name.strip() == key:
+            return len(line) - len(value.lstrip()) + 1
+    return 1
+
+
 def _detect(document: dict[str, Any] | None) -> Dialect:
     if document is None:
         return "lenient"
@@ -149,11 +159,18 @@ def _judge(name: str, description: str, directory: str | None, lines: list[str],
         )
     elif directory is not None and name != directory:
         found.append(Diagnostic("error", at, 1, f"name differs from its directory {visible_line(directory)!r}"))
+    _judge_description(description, lines, found)
+
+
+def _judge_description(description: str, lines: list[str], found: list[Diagnostic]) -> None:
     at = _line_of(lines, "description")
     if not description:
         found.append(Diagnostic("error", at, 1, "has no description"))
     elif len(description) > DESCRIPTION_LIMIT:
         found.append(Diagnostic("error", at, 1, f"description is longer than {DESCRIPTION_LIMIT} characters"))
+    elif match := _CONTROL.search(description):  # written as an escape: the bytes of the file are plain
+        what = f"description holds the control character {visible_line(match.group())}"
+        found.append(Diagnostic("error", at, _value_column(lines, "description"), what))
 
 
 def read_text(raw: bytes | str, *, directory: str | None = None) -> SkillDocument:
@@ -176,6 +193,36 @@ def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.strip() if isinstance(value, str) else str(value)
+
+
+def read_curated(raw: bytes | str) -> SkillDocument:
+    """Read a SKILL.md by the rules of a curated repository (CURATION 1.1, K1); the name is a free title.
+
+    `valid` means: YAML front matter with exactly the keys `name` and `description`, both texts, then a body. A third
+    key is an error, and so is anything that `read_text` calls one except the spelling of the name.
+    """
+    found: list[Diagnostic] = []
+    text = _decoded(raw.encode("utf-8", errors="surrogatepass") if isinstance(raw, str) else raw, found)
+    lines, body = _split(text, found)
+    document = _yaml(lines, found) if lines else None
+    fields = _lenient(lines) if document is None else {key: _as_text(value) for key, value in document.items()}
+    title, description = fields.get("name", ""), fields.get("description", "")
+    for key, value in (document or {}).items():
+        at = _line_of(lines, key)
+        if key not in {"name", "description"}:
+            found.append(
+                Diagnostic("error", at, 1, f"key {visible_line(key)!r}: a curated skill has name and description")
+            )
+        elif not isinstance(value, str):
+            found.append(Diagnostic("error", at, _value_column(lines, key), f"{key} is no text; put it in quotes"))
+    if lines:
+        if problem := title_problem(title):
+            found.append(Diagnostic("error", _line_of(lines, "name"), _value_column(lines, "name"), problem))
+        _judge_description(description, lines, found)
+        if not body.strip():
+            found.append(Diagnostic("error", len(lines) + 2, 1, "has no body below the front matter"))
+    dialect: Dialect = _detect(document) if lines else "none"
+    return SkillDocument(title, description, dialect, fields, body, tuple(found))
 
 
 def read_skill(directory: Path) -> SkillDocument:

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+
+from core.foundation.errors import UsageError
+from core.foundation.visible import visible_line
+from core.skillrepo.document import read_curated
+from core.skillrepo.titles import title_problem
+from core.state.yaml_text import scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +23,51 @@ class Skill:
     description: str
     body: str
     content: str
+
+
+def read(content: str) -> Skill:
+    """Return the skill that a curated SKILL.md holds.
+
+    Raises UsageError with line, column and reason of everything that a strict reader refuses: a third key, a missing
+    or closed-off head, a name or description that is no text, a control character, an empty body.
+    """
+    found = _read(content)
+    if isinstance(found, str):
+        raise UsageError(
+            f"This is no curated SKILL.md: {found}.",
+            hint="It begins with a front matter of exactly name and description between '---' lines; a body follows.",
+        )
+    return found
+
+
+def problem_of(content: str) -> str:
+    """Return why `read` would refuse `content`, empty where it would not."""
+    found = _read(content)
+    return found if isinstance(found, str) else ""
+
+
+# The same text is read again and again: by every position of a rollout that leaves the skill as it is.
+@lru_cache(maxsize=8_192)
+def _read(content: str) -> Skill | str:
+    document = read_curated(content)
+    if not document.valid:
+        errors = [f"{found.line}:{found.column}: {found.message}" for found in document.diagnostics]
+        return "; ".join(errors)
+    return Skill(document.name, document.description, document.body.strip("\n"), content)
+
+
+def write(title: str, description: str, body: str) -> Skill:
+    """Return the skill as its curated SKILL.md, which reads back as the same title, description and body.
+
+    Raises UsageError with the reason where a strict reader would refuse it.
+    """
+    if problem := title_problem(title):
+        raise UsageError(f"{visible_line(title[:80])!r} can't be a skill's title: {problem}.")
+    head = f"---\nname: {scalar(title)}\ndescription: {scalar(description.strip())}\n---\n\n"
+    skill = read(head + body.strip("\n") + "\n")
+    if (skill.title, skill.description, skill.body) != (title, description.strip(), body.strip("\n")):
+        raise UsageError(
+            f"The skill {visible_line(title)!r} does not survive writing.",
+            hint="Leave out control characters, carriage returns and half characters.",
+        )
+    return skill
