@@ -9,7 +9,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from tui.widgets.line_list import HELD_S, RESTED_S, LineList
+from tui.widgets.line_list import HELD_S, RESTED_S, TRAIL_S, LineList
 from tui.widgets.spans import Line, plain
 from tui.widgets.wrapped_text import WrappedText
 
@@ -110,3 +110,33 @@ async def test_a_text_of_another_length_lays_nothing_out_and_paints_only_the_lin
         await pilot.pause(0.05)
         assert laid == 0
         assert text.max_scroll_y == 0
+
+
+async def test_a_list_that_trails_is_told_once_a_single_move_rests_too() -> None:
+    app = Pad()
+    async with app.run_test() as pilot:
+        rows = app.query_one(Rows)
+        rows.trails = True
+        moment = monotonic() + 1.0
+        for number in range(4):
+            await _press(rows, "down", moment + number * HELD_S * 2)
+        assert rows.cursor == 4
+        assert app.told == [], "only the cursor moves while keys come"
+        await asyncio.sleep(TRAIL_S * 2)
+        await pilot.pause()
+        assert app.told == ["4"]
+
+
+async def test_a_list_that_trails_is_up_to_date_for_any_other_key_and_for_jumps() -> None:
+    app = Pad()
+    async with app.run_test():
+        rows = app.query_one(Rows)
+        rows.trails = True
+        moment = monotonic() + 1.0
+        await _press(rows, "down", moment)
+        event = events.Key("t", "t")
+        event.time = moment + HELD_S * 2
+        rows.on_key(event)
+        assert app.told == ["1"]
+        rows.select(7)
+        assert app.told == ["1", "7"], "a jump is no passing over rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from tui.screens.panes.scores_table import columns, table
 from tui.screens.panes.scores_words import headline, noise_words, row_lines, runs_words, verdict
 from tui.stores.board import BoardView, edit_words
 from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, Series, compare, series, timeline, told
+from tui.widgets.line_list import TRAIL_S
 from tui.widgets.spans import width_of
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
@@ -253,6 +255,7 @@ async def test_a_dropped_evaluation_is_a_row_with_its_reason(project: ProjectPat
         await pilot.press("home")
         for _ in range(4):
             await pilot.press("down")
+            await asyncio.sleep(2 * TRAIL_S)
             if "It counts for nothing" in (text := await until(app, pilot, bool)):
                 break
         assert "It counts for nothing" in text
@@ -309,8 +312,8 @@ async def test_a_rollback_stands_in_the_timeline_with_who_did_it(project: Projec
     rollback.roll_back(project.agent(AGENT), version=1, actor="ada")
     async with console(project) as (app, pilot):
         await pilot.press("4", "G")
-        text = await until(app, pilot, lambda text: "Rolled back from v2 to v1, by ada" in text)
-        assert "see Versions (5)" in text
+        await until(app, pilot, lambda text: "Rolled back from v2 to v1, by ada" in text)
+        await until(app, pilot, lambda text: "see Versions (5)" in text)
         await pilot.press("enter", "m", "d", "t", "y")
         await until(app, pilot, lambda text: "Rolled back" in text)
 

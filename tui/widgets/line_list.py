@@ -21,6 +21,8 @@ from tui.widgets.spans import Line, strip_of
 GUTTER = 2
 HELD_S, RESTED_S = 0.05, 0.07
 """A key that comes again sooner than HELD_S is held; a cursor rests where no key came for RESTED_S."""
+TRAIL_S = 0.15
+"""After so long a rest a list that `trails` tells where its cursor stands, also for single moves."""
 _CURSOR = Style(reverse=True)
 
 
@@ -45,7 +47,10 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """A list of rows of equal height. Subclasses say how many there are and what each looks like.
 
     While a key is held only the cursor moves; what others show of its row (`Highlighted`) follows once it rests, or
-    once another key is pressed. Invariant: `cursor` is a selectable row, or 0 where there is none.
+    once another key is pressed. A list that `trails` has much shown beside it: there it follows single moves after
+    TRAIL_S too, so that passing over rows costs a slow link only the cursor.
+
+    Invariant: `cursor` is a selectable row, or 0 where there is none.
     """
 
     DEFAULT_CSS = """
@@ -56,6 +61,7 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
     """
     BINDINGS = bindings("list", to="")
     row_height = 1
+    trails = False
 
     class Highlighted(Message):
         """The cursor stands on another row."""
@@ -76,6 +82,7 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
         self.cursor = 0
         self._pressed: tuple[str, float, int] = ("", 0.0, 0)  # the key, when, and how often it came again at once
         self._rest: Timer | None = None
+        self._is_moving = False
 
     # What subclasses say
 
@@ -166,15 +173,20 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
         key, moment, often = self._pressed
         again = event.key == key and event.time - moment < HELD_S
         self._pressed = (event.key, event.time, often + 1 if again else 0)
-        if self._rest is not None and not again:
+        if self._rest is not None and not again and not (self.trails and self._is_move(event.key)):
             self._rested()
 
+    def _is_move(self, key: str) -> bool:
+        found = self._bindings.key_to_bindings.get(key, ())
+        return any((binding.id or "").startswith("nav.") for binding in found)
+
     def _tell(self) -> None:
-        """Tell on which row the cursor stands: at once, or where a key is held once it rests."""
-        if self._pressed[2] < 2:
+        """Tell on which row the cursor stands: at once, or once it rests where a key is held or the list trails."""
+        trails = self.trails and self._is_moving
+        if self._pressed[2] < 2 and not trails:
             self._rested()
         elif self._rest is None:
-            self._rest = self.set_timer(RESTED_S, self._rested)
+            self._rest = self.set_timer(TRAIL_S if trails else RESTED_S, self._rested)
         else:
             self._rest.reset()
 
@@ -206,7 +218,9 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
             "nav.end": self.row_count() - 1,
         }
         if action_id in moves:
+            self._is_moving = True
             self.select(moves[action_id])
+            self._is_moving = False
         elif action_id == "open":
             if self.row_count() and self.is_selectable(self.cursor):
                 self.post_message(self.Opened(self, self.row_key(self.cursor)))
@@ -217,9 +231,10 @@ class LineList(ScrollView, Grounded, can_focus=True, inherit_bindings=False):
 class RowList(LineList):
     """A list whose rows are all made at once, for the width it has; made anew when either changes."""
 
-    def __init__(self, *, height: int = 1, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
+    def __init__(self, *, height: int = 1, trails: bool = False, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self.row_height = height
+        self.trails = trails
         self.filter = ""
         self._make: Callable[[int], Sequence[Row]] | None = None
         self._rows: tuple[Row, ...] = ()

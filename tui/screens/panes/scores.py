@@ -58,7 +58,7 @@ class ScoresPane(Pane):
 
     def parts(self) -> ComposeResult:
         yield Bar(id="scores-head")
-        yield RowList(id="scores-list")
+        yield RowList(trails=True, id="scores-list")
         yield RowList(id="scores-cases")
         yield Facts(id="scores-plot")
         yield RowList(id="scores-series")

@@ -24,6 +24,8 @@ class TraceLines(LineList):
     Invariant: `_shown` is how many rows there are; it follows the trace unless the list is held.
     """
 
+    trails = True
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self.trace: OpenTrace | None = None

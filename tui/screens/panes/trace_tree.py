@@ -73,6 +73,8 @@ def _told(rows: tuple[SessionRow, ...]) -> str:
 class SessionRows(LineList):
     """Invariant: `_items` are the rows of `listing` that the filter lets through and no closed row hides."""
 
+    trails = True
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self.listing = Listing()
