@@ -202,7 +202,12 @@ _OPTIONAL: Mapping[str, Check] = {
 }
 """Fields that an event may have; where it has one, this is what stands in it."""
 
-_SCORED: Mapping[str, Check] = {"score": _score, "duration_ms": _whole, "session_id": _id}
+_OF_SCORED_CELL: Mapping[str, Check] = {
+    **_REQUIRED["cell"],
+    "score": _score,
+    "duration_ms": _whole,
+    "session_id": _id,
+}
 
 
 def problem(record: object) -> str | None:
@@ -212,14 +217,15 @@ def problem(record: object) -> str | None:
     name = record.get("event")
     if not isinstance(name, str) or not isinstance(record.get("time"), str):
         return "no event with a time"
-    required = _REQUIRED.get(name, {})
+    required = _REQUIRED.get(name)
+    if required is None:
+        return None
     if name == "cell" and record.get("state") in ("scored", "reused"):
-        required = {**required, **_SCORED}
+        required = _OF_SCORED_CELL
     for field, check in required.items():
         if field not in record or not check(record[field]):
             return f"{name}: {field} is missing or not what it should be"
-    for field, value in record.items() if name in _REQUIRED else ():
-        optional = _OPTIONAL.get(field)
-        if optional is not None and field not in required and not optional(value):
+    for field in _OPTIONAL.keys() & record.keys():
+        if field not in required and not _OPTIONAL[field](record[field]):
             return f"{name}: {field} is not what it should be"
     return None

@@ -30,7 +30,16 @@ def parse(text: str | bytes, *, unique: bool = False) -> Any:
     """
     try:
         decoder = _UNIQUE if unique else _DECODER
-        return decoder.decode(_without_mark(text.decode("utf-8") if isinstance(text, bytes) else text))
+        text = text.decode("utf-8") if isinstance(text, bytes) else text
+        if text[:1] in ("{", "["):
+            # A journal has thousands of lines; most are a value and nothing around it, and need no more than this.
+            try:
+                value, end = decoder.scan_once(text, 0)
+            except StopIteration:
+                end = -1
+            if end == len(text):
+                return value
+        return decoder.decode(_without_mark(text))
     except RecursionError as error:
         raise ValueError("nested too deep to be read") from error
 
