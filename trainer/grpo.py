@@ -9,7 +9,7 @@ minibatch, so that splitting it into micro-batches, or over processes, changes n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Literal, Protocol
@@ -31,7 +31,6 @@ class GrpoOptions:
     "product", pi(c)/pi_old(c) as the paper's formula is written. `loss_mean`: over all tokens of a minibatch, or over
     answers of their token means. `beta` [amb]: the text drops the KL term (0.0), Table 4 has 0.001. `std` divides the
     advantage by the group's standard deviation, which SkillOS does not. `minibatches`: optimizer steps a rollout batch.
-    `micro_tokens`: most padded tokens (prompt and answer) that are scored at once.
     """
 
     epsilon: float = 0.2
@@ -40,7 +39,6 @@ class GrpoOptions:
     ratio: Ratio = "token"
     loss_mean: LossMean = "token"
     minibatches: int = 2
-    micro_tokens: int = 16_384
     max_gradient_norm: float = 1.0
     temperature: float = 1.0
 
@@ -53,10 +51,6 @@ class Sample:
     answer: tuple[int, ...]
     old_logprobs: tuple[float, ...]
     advantage: float
-
-    @property
-    def length(self) -> int:
-        return len(self.prompt) + len(self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +147,21 @@ def surrogate(
     return LossParts(loss, float(cut), entropy, kl, float(mask.sum()))
 
 
-def micro_batches(samples: Sequence[Sample], most_tokens: int) -> Iterator[list[Sample]]:
-    """Yield the samples sorted by length, so that little of a batch is padding, at most `most_tokens` padded each."""
-    batch: list[Sample] = []
+def micro_batches(lengths: Sequence[tuple[int, int]], most_tokens: int) -> list[list[int]]:
+    """Return batches of row indices, sorted by length so that little is padding, at most `most_tokens` padded each.
+
+    `lengths` are those of prompt and answer; a row that is larger alone is a batch of its own.
+    """
+    batches: list[list[int]] = []
     longest_prompt = longest_answer = 0
-    for sample in sorted(samples, key=lambda one: (len(one.prompt), len(one.answer))):
-        prompt = max(longest_prompt, len(sample.prompt))
-        answer = max(longest_answer, len(sample.answer))
-        if batch and (prompt + answer) * (len(batch) + 1) > most_tokens:
-            yield batch
-            batch, prompt, answer = [], len(sample.prompt), len(sample.answer)
-        batch.append(sample)
-        longest_prompt, longest_answer = prompt, answer
-    if batch:
-        yield batch
+    for row in sorted(range(len(lengths)), key=lambda index: (*lengths[index], index)):
+        prompt, answer = lengths[row]
+        longest_prompt, longest_answer = max(longest_prompt, prompt), max(longest_answer, answer)
+        if not batches or (longest_prompt + longest_answer) * (len(batches[-1]) + 1) > most_tokens:
+            batches.append([])
+            longest_prompt, longest_answer = prompt, answer
+        batches[-1].append(row)
+    return batches
 
 
 class Together(Protocol):
@@ -209,7 +204,8 @@ def accumulate(
     loss = clipped = 0.0
     entropy: float | None = None
     divergence: float | None = None
-    for batch in micro_batches(samples, options.micro_tokens):
+    for rows in policy.micro_batches([(len(sample.prompt), len(sample.answer)) for sample in samples]):
+        batch = [samples[row] for row in rows]
         prompts, texts = [sample.prompt for sample in batch], [sample.answer for sample in batch]
         scored = policy.logprobs(prompts, texts, temperature=options.temperature)
         reference = None

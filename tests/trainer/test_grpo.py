@@ -137,11 +137,15 @@ def test_a_flat_group_is_known() -> None:
 class Table:
     """A policy of one logit a token: enough of the protocol for an update."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, most_tokens: int = 10_000) -> None:
+        self.most_tokens = most_tokens
         self.logits = nn.Parameter(torch.randn(5, generator=torch.Generator().manual_seed(seed)))
 
     def parameters(self) -> Iterator[nn.Parameter]:
         yield self.logits
+
+    def micro_batches(self, lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+        return micro_batches(lengths, self.most_tokens)
 
     def logprobs(
         self,
@@ -174,8 +178,8 @@ def samples() -> list[Sample]:
 def test_micro_batches_change_nothing_but_rounding() -> None:
     found: list[tuple[LossParts, Tensor]] = []
     for most in (1, 20, 10_000):
-        policy: Any = Table()
-        parts = accumulate(policy, samples(), GrpoOptions(micro_tokens=most))
+        policy: Any = Table(most_tokens=most)
+        parts = accumulate(policy, samples(), GrpoOptions())
         found.append((parts, policy.logits.grad.clone()))
     for parts, gradient in found[1:]:
         torch.testing.assert_close(parts.loss, found[0][0].loss)
@@ -184,11 +188,12 @@ def test_micro_batches_change_nothing_but_rounding() -> None:
 
 
 def test_micro_batches_are_sorted_and_bounded() -> None:
-    batches = list(micro_batches(samples(), 30))
-    assert sorted(one.length for batch in batches for one in batch) == sorted(one.length for one in samples())
+    lengths = [(len(sample.prompt), len(sample.answer)) for sample in samples()]
+    batches = micro_batches(lengths, 30)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     assert len(batches) > 1
     for batch in batches:
-        padded = (max(len(one.prompt) for one in batch) + max(len(one.answer) for one in batch)) * len(batch)
+        padded = (max(lengths[row][0] for row in batch) + max(lengths[row][1] for row in batch)) * len(batch)
         assert padded <= 30 or len(batch) == 1
 
 

@@ -79,10 +79,9 @@ class Policy(Protocol):
         """Return the tokens of the curator's whole input (chi_i of CURATION 1.3)."""
         ...
 
-    def generate(
-        self, prompts: Sequence[Sequence[int]], *, temperature: float, generator: torch.Generator
-    ) -> list[Answer]:
-        """Sample one answer a prompt, in order. The same generator state gives the same answers."""
+    def generate(self, prompts: Sequence[Sequence[int]], *, temperature: float, seeds: Sequence[int]) -> list[Answer]:
+        """Sample one answer a prompt, in order; each row draws from its own seed, so that a batch's make-up, a resumed
+        run or a second process can't change what is drawn. Temperature 0 takes the likeliest token."""
         ...
 
     def logprobs(
@@ -99,6 +98,11 @@ class Policy(Protocol):
         """
         ...
 
+    def micro_batches(self, lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """Return the rows, by index, that are scored together with a gradient; `lengths` are those of prompt and
+        answer. Every row is in one batch."""
+        ...
+
     def keep_reference(self) -> None:
         """Keep the policy as it is now as pi_ref of the KL term; called once, before GRPO, where beta > 0."""
         ...
@@ -109,10 +113,6 @@ class Policy(Protocol):
 
     def tokens_of(self, skill: Skill) -> int:
         """Return how many of its tokens a skill takes: |S_i| sums them over the repository (CURATION 1.3)."""
-        ...
-
-    def generator(self, seed: int) -> torch.Generator:
-        """Return a source of randomness on the policy's device."""
         ...
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
