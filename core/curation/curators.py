@@ -15,11 +15,14 @@ from core.skillrepo.skill import Skill
 class CurationInput:
     """What one curation sees: the Episode with its opinion of itself, and the skills that were retrieved for its task.
 
-    Never the whole repository, and never the world's own verdict unless `judged` is it (K5).
+    Never the whole repository, and never the world's own verdict unless `judged` is it (K5). `seed` is what a curator
+    that samples draws this answer by: the same input with the same seed gives the same answer, whatever else is in the
+    batch, so that a stream that was killed goes on as if it hadn't been.
     """
 
     episode: Episode
     retrieved: tuple[Skill, ...]
+    seed: int = 0
 
     @property
     def judged(self) -> bool | None:
