@@ -100,6 +100,10 @@ class Fields:
             raise self._wrong(name, "a list of objects")
         return tuple(Fields(item, f"{self._name}{name}[{index}].") for index, item in enumerate(items))
 
+    def items(self, name: str) -> tuple[Any, ...]:
+        """Return a list as it is; empty where it is missing."""
+        return tuple(self._list(name))
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; none where it is missing."""
         items = self._list(name)

@@ -101,7 +101,8 @@ def result_text(judged: bool | None) -> str:
 def _step(number: int, step: Step) -> str:
     action = _shortened(step.action.strip(), _OBSERVATION_LIMIT)
     unread = " (not its own words: it named no legal action)" if step.coerced else ""
-    return f"[{number}] Action: {action}{unread}\n    Observation: {_shortened(step.observation.strip(), _OBSERVATION_LIMIT)}"
+    observation = _shortened(step.observation.strip(), _OBSERVATION_LIMIT)
+    return f"[{number}] Action: {action}{unread}\n    Observation: {observation}"
 
 
 def _ends(steps: Sequence[str], room: int) -> list[str]:

@@ -49,8 +49,8 @@ class Episode:
     `success` is the world's own verdict, None where the attempt was lost to infrastructure (`failure` says how): such
     an Episode is masked, never a zero. `score` is 0 to 1 where the world grades, else None. `judged` is the
     executor's or a judge's own opinion of the outcome, which a curator sees instead of `success` (K5); None where
-    nobody judged. `steps` counts actions. `tokens` is what the executor spent, None where unknown. `used` names the retrieved
-    skills that a scripted executor really followed.
+    nobody judged. `steps` counts actions. `tokens` is what the executor spent, None where unknown. `used` names the
+    retrieved skills that a scripted executor really followed.
     """
 
     task: Task

@@ -24,7 +24,10 @@ def student_cdf(t: float, degrees: float) -> float:
     """Return P(T <= t) for Student's distribution with `degrees` of freedom (above 0)."""
     if degrees <= 0:
         raise ValueError("degrees of freedom are above 0")
-    tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
+    square = t * t
+    if square < degrees:  # near the middle the tail is all but a half: count from the middle, which loses no digits
+        return 0.5 + math.copysign(incomplete_beta(0.5, degrees / 2, square / (degrees + square)) / 2, t)
+    tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + square)) / 2
     return 1 - tail if t > 0 else tail
 
 
