@@ -1,7 +1,8 @@
 """What waits for the operator, and what was decided: two files each, the first decision wins.
 
-A "freeze" asks whether a benchmark may be frozen, a "question" is what a Session wants to know, and a "tool_call" is
-a call of a Session whose every call is asked about (always-ask).
+A "freeze" asks whether a benchmark may be frozen, a "question" is what a Session wants to know, a "tool_call" is a
+call of a Session whose every call is asked about (always-ask), and a "promotion" asks whether a trained checkpoint
+shall be the curator in use.
 
 `<project>/.exuvia/approvals/<id>.json` is the question, `<id>.decision.json` the answer. Both appear whole and are
 never replaced, so a console and a command that answer at the same moment cannot both win.
@@ -25,21 +26,27 @@ from core.state import audit, readonly
 from core.state.atomic import write_new
 from core.state.paths import ProjectPaths
 
-Kind = Literal["freeze", "question", "tool_call"]
+Kind = Literal["freeze", "question", "tool_call", "promotion"]
 Verdict = Literal["approve", "reject", "answer"]
 ANSWER_BYTES = 16 * 1024
 """The longest answer to a question, in bytes of UTF-8: a model reads it whole."""
 _Kind = TypeVar("_Kind", bound=BaseModel)
 _DECISION = ".decision.json"
 _SHOWN = 16_000  # characters of a call's arguments that a person is shown
-_KIND_WORDS = {"freeze": "request for a freeze", "question": "question", "tool_call": "tool call"}
+_KIND_WORDS = {
+    "freeze": "request for a freeze",
+    "question": "question",
+    "tool_call": "tool call",
+    "promotion": "promotion of a curator",
+}
 
 
 class Approval(BaseModel):
     """A question to the operator; `body` holds what its kind needs to be judged.
 
     freeze: Cases, hashes, pilots, findings, floors. question: `text`, `options`. tool_call: `tool`, `arguments` (the
-    JSON text as the model wrote it), `permission`. `agent_id` is the agent that it is about, `session_id` the Session
+    JSON text as the model wrote it), `permission`. promotion: run, step, path and hash of the checkpoint, what was
+    measured (core.curation.promotion), and no agent. `agent_id` is the agent that it is about, `session_id` the Session
     that waits, which a run's role has with the built-in operator agent; `run_id` and `benchmark_id` are empty where it
     belongs to none.
     """

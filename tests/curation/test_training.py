@@ -1,0 +1,163 @@
+"""Training runs as files: listed, read, told apart by their state; started and stopped as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.agents.isolation import processes
+from core.curation import jobs, training
+from core.curation.jobs import JobPaths
+from core.curation.training_samples import read_samples
+from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
+from core.state import readonly
+from core.state.paths import ProjectPaths
+from tests.curation.training_files import RUN, TrainingFiles, run_in_its_middle, whole_run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProjectPaths:
+    found = ProjectPaths(tmp_path / "home" / "default_project")
+    found.root.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def engine() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_run_is_read_whole(project: ProjectPaths) -> None:
+    whole_run(project)
+    run = training.read_run(project, RUN)
+    assert (run.state, run.preset, run.world, run.seed) == ("finished", "cpu-demo", "household", 0)
+    assert len(run.history.steps) == 60
+    assert run.last is not None
+    assert run.last.step == 60
+    trained, none = run.heldout("trained"), run.heldout("none")
+    assert trained is not None
+    assert none is not None
+    assert (trained.success_micro, none.success_micro) == (0.707, 0.429)
+    assert run.best is not None
+    assert run.best.step == 50
+    assert run.summary == {"wall_s": 200}
+    assert run.damaged_lines == 0
+
+
+def test_runs_are_listed_newest_first_and_what_is_none_is_left_out(project: ProjectPaths) -> None:
+    whole_run(project, "b-20260101-100000-aaaa")
+    whole_run(project, "a-20260102-100000-aaaa")
+    (project.training / "notes").mkdir()
+    hurt = TrainingFiles(project, "c-20260103-100000-aaaa")
+    hurt.job.spec.write_text("{")
+    assert [run.id for run in training.list_runs(project)] == ["a-20260102-100000-aaaa", "b-20260101-100000-aaaa"]
+    with pytest.raises(DamagedError, match=r"spec\.json"):
+        training.read_run(project, hurt.job.id)
+
+
+def test_a_run_whose_process_is_gone_without_a_word_is_dead_and_says_its_last_words(project: ProjectPaths) -> None:
+    files = run_in_its_middle(project)
+    files.job.log.write_text("Traceback\nMemoryError: no more\n")
+    run = training.read_run(project, RUN)
+    assert run.state == "dead"
+    assert "MemoryError: no more" in run.reason
+
+
+def test_a_run_that_lives_is_running_paused_or_about_to_pause(
+    project: ProjectPaths, engine: subprocess.Popen[bytes]
+) -> None:
+    files = run_in_its_middle(project)
+    processes.record(files.job.engine, engine.pid)
+    assert training.read_run(project, RUN).state == "running"
+    training.pause(project, RUN)
+    run = training.read_run(project, RUN)
+    assert (run.state, run.pausing) == ("running", True)
+    files.event("pause", 95)
+    assert training.read_run(project, RUN).state == "paused"
+    training.resume(project, RUN)
+    assert jobs.ordered(files.job.root) == "run"
+    files.event("resume", 99, step=34)
+    with pytest.raises(ConflictError, match="is at work"):
+        training.resume(project, RUN)
+    assert training.read_run(project, RUN).seconds_left == pytest.approx(2.1 * 26)
+
+
+async def test_following_tells_each_change_and_ends_with_the_run(
+    project: ProjectPaths, engine: subprocess.Popen[bytes]
+) -> None:
+    files = run_in_its_middle(project)
+    processes.record(files.job.engine, engine.pid)
+    seen: list[tuple[str, int]] = []
+
+    async def look() -> None:
+        seen.extend([(run.state, len(run.history.steps)) async for run in training.follow(project, RUN)])
+
+    task = asyncio.create_task(look())
+    await asyncio.sleep(0.5)
+    files.step(35)
+    await asyncio.sleep(0.5)
+    files.end("stopped", "asked")
+    engine.kill()
+    engine.wait()
+    await asyncio.wait_for(task, 10)
+    assert seen == [("running", 34), ("running", 35), ("stopped", 35)]
+
+
+def test_samples_are_read_and_hurt_ones_refused(project: ProjectPaths) -> None:
+    files = run_in_its_middle(project)
+    run = training.read_run(project, RUN)
+    path = files.job.root / run.history.samples[-1].file
+    found = read_samples(path)
+    assert found.step == 30
+    position = found.rollouts[0].positions[3]
+    assert position.operations[0].kind == "update"
+    assert position.repository[0].title == "heat things"
+    assert found.rollouts[1].positions[3].success is None  # lost, not failed
+    with pytest.raises(NotFoundError):
+        read_samples(path.with_name("step-00031.json"))
+    path.write_text(json.dumps({"step": 30, "rollouts": [{"group": 0, "rollout": 0, "positions": [{"ops": [{}]}]}]}))
+    with pytest.raises(DamagedError, match=r"position: nothing"):
+        read_samples(path)
+
+
+def test_ids_that_lead_elsewhere_are_none(project: ProjectPaths) -> None:
+    with pytest.raises(UsageError):
+        training.read_run(project, "../runs")
+    with pytest.raises(NotFoundError, match="no training run"):
+        training.read_run(project, "nothing")
+
+
+def test_nothing_starts_or_stops_in_a_home_that_is_read_only(project: ProjectPaths) -> None:
+    whole_run(project)
+    with readonly.sealed(project.root):
+        for act in (
+            lambda: training.start(project, "cpu-demo"),
+            lambda: training.resume(project, RUN),
+            lambda: training.stop(project, RUN),
+            lambda: training.pause(project, RUN),
+        ):
+            with pytest.raises(readonly.ReadOnlyError):
+                act()
+
+
+def test_a_preset_that_the_trainer_does_not_know_ends_with_its_words(project: ProjectPaths) -> None:
+    run_id = training.start(project, "no-such-preset", seed=3)
+    job = JobPaths(project.training / run_id)
+    assert json.loads(job.request.read_text())["preset"] == "no-such-preset"
+
+    async def end() -> str:
+        async for run in training.follow(project, run_id):
+            last = run
+        return f"{last.state}: {last.reason}"
+
+    told = asyncio.run(asyncio.wait_for(end(), 60))
+    assert told.startswith(("dead: it ended on its own", "failed: "))
+    assert training.stop(project, run_id).state in ("dead", "failed")
