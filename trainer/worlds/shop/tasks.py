@@ -1,0 +1,63 @@
+"""The shop's tasks: six kinds of demand, each made from a product that answers it, so that every task can be solved."""
+
+from __future__ import annotations
+
+import random
+
+from core.curation.worlds import Split, Task
+from core.foundation.errors import UsageError
+from trainer.worlds.shop.catalogue import catalogue
+from trainer.worlds.shop.constants import CONSTANTS, EVALUATION_MIX, FAMILIES
+from trainer.worlds.shop.demand import Demand
+from trainer.worlds.shop.executor import needs_of
+
+
+def demand_of(family: str, split: Split, draw: random.Random) -> Demand:
+    """Draw a goal product of the split's kinds and ask for it the way the family asks."""
+    goods = catalogue()
+    kind = draw.choice(goods.kinds[split])
+    goal = draw.choice(goods.by_kind[kind])
+    attribute, feature = draw.choice(goal.attributes), draw.choice(goal.features)
+    color, size = draw.choice(goal.colors), draw.choice(goal.sizes)
+    step = CONSTANTS.limit_step
+    if family == "plain":
+        return Demand(kind, attribute=attribute)
+    if family == "feature":
+        return Demand(kind, feature=feature)
+    if family == "color":
+        return Demand(kind, color=color)
+    if family == "fit":
+        return Demand(kind, color=color, size=size)
+    if family == "price":
+        return Demand(kind, attribute=attribute, below=(goal.price() // step + 1) * step)
+    if family == "deal":
+        return Demand(kind, size=size, below=(goal.price(size) // step + 1) * step)
+    raise UsageError(f"The shop has no family {family!r}.", hint=f"Families: {', '.join(FAMILIES)}.")
+
+
+def task(family: str, split: Split, seed: int) -> Task:
+    """Return the task of a seed. Its difficulty is the number of things asked beside the kind."""
+    draw = random.Random(f"shop:{split}:{family}:{seed}")  # noqa: S311 - a world, not a secret
+    demand = demand_of(family, split, draw)
+    asked = len(needs_of(demand)) + (demand.attribute is not None)
+    return Task(
+        f"shop-{split}-{family}-{seed}", family, demand.text(), split, seed, float(asked), {"demand": demand.as_json()}
+    )
+
+
+def group(split: Split, seed: int, count: int, family: str | None = None) -> tuple[Task, ...]:
+    """Return tasks of one family, drawn by the seed where none is named."""
+    draw = random.Random(f"shop:group:{split}:{seed}")  # noqa: S311 - a world, not a secret
+    chosen = draw.choice(FAMILIES) if family is None else family
+    return tuple(task(chosen, split, draw.getrandbits(31)) for _ in range(count))
+
+
+def stream(split: Split, seed: int, count: int | None = None) -> tuple[Task, ...]:
+    """Return a shuffled stream in the evaluation mix; another length keeps the mix as far as it can."""
+    draw = random.Random(f"shop:stream:{split}:{seed}")  # noqa: S311 - a world, not a secret
+    families = [family for family, share in EVALUATION_MIX.items() for _ in range(share)]
+    draw.shuffle(families)
+    wanted = len(families) if count is None else count
+    while len(families) < wanted:
+        families += draw.sample(families, min(len(families), wanted - len(families)))
+    return tuple(task(family, split, draw.getrandbits(31)) for family in families[:wanted])
