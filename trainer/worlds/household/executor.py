@@ -1,0 +1,323 @@
+"""The frozen executors: scripted, with habits and slips of their own, following the skills that they are given.
+
+What is drawn for a task is drawn once, from the task's seed (`Luck`), and each decision has its own draw: the same task
+goes the same way under the same skills, and two sets of skills are compared under the same luck.
+
+An executor follows the first retrieved skill that has a step of its own, and takes the meta steps (search, open) from
+all of them. What makes it less likely to heed them at all: vague lines, names of objects and places, and every further
+skill that was retrieved (CURATION 2c; others measured 2.1 to 7-9 % bad actions from retrieved skills).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from trainer.worlds.household.constants import Habits
+from trainer.worlds.household.reading import META, Meaning, Reading
+from trainer.worlds.household.tasks import Goal, is_openable
+from trainer.worlds.household.things import LAMP, LAMP_PLACES, TOOLS, kind
+
+NEEDS = {
+    "clean": Meaning.CLEAN,
+    "heat": Meaning.HEAT,
+    "cool": Meaning.COOL,
+    "look": Meaning.LAMP,
+    "two": Meaning.REPEAT,
+}
+"""The step that makes a family; `pick` has none."""
+_CHANGES = {Meaning.CLEAN: "clean", Meaning.HEAT: "heat", Meaning.COOL: "cool"}
+
+
+class Body(Protocol):
+    """Where an executor acts: the household's own room, or any game in ALFWorld's words.
+
+    Actions return what is seen.
+    """
+
+    @property
+    def goal(self) -> Goal: ...
+
+    @property
+    def places(self) -> Sequence[str]:
+        """All receptacles, as the first observation names them."""
+        ...
+
+    @property
+    def here(self) -> str: ...
+
+    @property
+    def held(self) -> str: ...
+
+    @property
+    def over(self) -> bool:
+        """Won, or no step left."""
+        ...
+
+    def inside(self, place: str) -> Sequence[str] | None:
+        """What lies in a receptacle as last seen; None where it is closed or was never seen."""
+        ...
+
+    def go(self, place: str) -> str: ...
+
+    def open(self, place: str) -> str: ...
+
+    def take(self, thing: str, place: str) -> str: ...
+
+    def put(self, thing: str, place: str) -> str: ...
+
+    def change(self, verb: str, thing: str, place: str) -> str: ...
+
+    def use(self, lamp: str) -> str: ...
+
+    def inventory(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """The draws of a task, each uniform in [0, 1) and each for one decision."""
+
+    heeds: float
+    need: float
+    dulled: float
+    lands: float
+    systematic: float
+    wary: float
+    second_look: float
+    judges: float
+    opens: tuple[float, ...]  # one for each visit to a closed receptacle
+    picks: tuple[float, ...]  # one for each visit of a search without a system
+    order: tuple[float, ...]  # one for each receptacle of a systematic search
+
+    @classmethod
+    def of(cls, seed: int, visits: int = 64) -> Luck:
+        """Draw the luck of a task's seed."""
+        draw = Random(f"luck {seed}").random
+        single = [draw() for _ in range(8)]
+        many = [tuple(draw() for _ in range(visits)) for _ in range(3)]
+        return cls(*single, *many)
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How an executor decided to go about a task."""
+
+    steps: tuple[Meaning, ...]
+    systematic: bool
+    opens: bool
+    used: tuple[str, ...]
+
+
+def compliance(habits: Habits, top: Reading, retrieved: int) -> float:
+    """The probability that an executor heeds its skills: less by what the top one says badly, and by each extra one."""
+    lost = habits.per_vague * top.vague + habits.per_object * top.objects + habits.per_place * top.places
+    return max(habits.least, habits.compliance - lost - habits.per_extra * (retrieved - 1))
+
+
+def _misfit(meanings: Sequence[Meaning], family: str) -> bool:
+    """Whether a skill was written for another family: it makes a change that this task doesn't ask for."""
+    return any(meaning in meanings and other != family for other, meaning in NEEDS.items())
+
+
+def conduct(goal: Goal, readings: Sequence[Reading], habits: Habits, luck: Luck) -> Conduct:
+    """Decide how to go about a task: which skill to follow, and what to do where it says nothing."""
+    family, need = goal.family, NEEDS.get(goal.family)
+    told = [(reading, reading.meanings(family)) for reading in readings]
+    followed = next(((at, meanings) for at, meanings in told if any(m not in META for m in meanings)), None)
+    guide = followed or next(((at, meanings) for at, meanings in told if meanings), None)
+    if guide and luck.heeds >= compliance(habits, guide[0], len(readings)):
+        told, followed = [], None
+    if followed and _misfit(followed[1], family) and luck.wary < habits.wary:
+        told, followed = [entry for entry in told if entry is not followed], None
+    systematic = any(Meaning.SEARCH in meanings for _, meanings in told)
+    opens = any(Meaning.OPEN in meanings for _, meanings in told)
+    used = tuple(
+        at.title
+        for at, meanings in told
+        if (followed and at is followed[0]) or Meaning.SEARCH in meanings or Meaning.OPEN in meanings
+    )
+    innate = habits.needs.get(family, 1.0)
+    if followed:
+        steps = _completed(
+            [m for m in followed[1] if m is not Meaning.SEARCH and m is not Meaning.OPEN], family, habits, luck
+        )
+    else:
+        steps = [Meaning.TAKE]
+        if need and need is not Meaning.REPEAT and luck.need < innate:
+            steps.append(need)
+        if family != "look":
+            steps += [Meaning.GOTO, Meaning.PUT]
+        if need is Meaning.REPEAT and luck.need < innate:
+            steps.append(need)
+    return Conduct(tuple(steps), systematic or luck.systematic < habits.systematic, opens, used)
+
+
+def _completed(steps: list[Meaning], family: str, habits: Habits, luck: Luck) -> list[Meaning]:
+    """Add what a followed skill leaves out and the executor does by itself all the same, less often than without it."""
+    need = NEEDS.get(family)
+    if Meaning.TAKE not in steps:
+        steps = [Meaning.TAKE, *steps]
+    if family != "look" and Meaning.PUT not in steps and luck.lands < habits.lands:
+        steps += [Meaning.GOTO, Meaning.PUT]
+    if family != "look" and Meaning.PUT in steps and Meaning.GOTO not in steps and luck.lands < habits.lands:
+        steps.insert(steps.index(Meaning.PUT), Meaning.GOTO)
+    if need and need not in steps:
+        innate = habits.dulled * habits.needs[family]
+        landing = steps.index(Meaning.GOTO) if Meaning.GOTO in steps else len(steps)
+        noticed = Meaning.VERIFY in steps[: landing + 1] and luck.second_look < habits.second_look
+        if luck.need < innate or noticed:
+            at = len(steps) if need in (Meaning.REPEAT, Meaning.LAMP) else max(landing, steps.index(Meaning.TAKE) + 1)
+            steps.insert(at, need)
+    return steps
+
+
+class Attempt:
+    """One attempt at a task. Invariant: it acts only while its body is not over, so it never takes a step too many."""
+
+    def __init__(self, body: Body, way: Conduct, habits: Habits, luck: Luck) -> None:
+        self.body = body
+        self.way = way
+        self.habits = habits
+        self.luck = luck
+        self.visits = 0
+        self.closed_seen = 0
+        self.delivered: list[str] = []
+        self.checked: set[str] = set()
+        self.order = self._search_order() if way.systematic else ()
+
+    def _search_order(self) -> tuple[str, ...]:
+        draws = self.luck.order
+        places = self.body.places
+        ranked = sorted(range(len(places)), key=lambda at: (is_openable(places[at]), draws[at % len(draws)]))
+        return tuple(places[at] for at in ranked)
+
+    def carry_out(self) -> None:
+        """Do the steps in order; "repeat" goes back to the first, once."""
+        steps, at, repeated = self.way.steps, 0, False
+        while at < len(steps) and not self.body.over:
+            step = steps[at]
+            at += 1
+            if step is Meaning.REPEAT:
+                if not repeated:
+                    repeated, at = True, 0
+            else:
+                self._step(step)
+
+    def _step(self, step: Meaning) -> None:
+        body = self.body
+        if step is Meaning.TAKE:
+            if not body.held:
+                self._fetch()
+        elif step in _CHANGES:
+            if body.held:
+                self._change(_CHANGES[step])
+        elif step is Meaning.LAMP:
+            self._lamp()
+        elif step is Meaning.GOTO:
+            if body.held and body.goal.place:
+                self._walk(self._destination())
+        elif step is Meaning.PUT:
+            if body.held and body.goal.place:
+                self._put()
+        elif step is Meaning.VERIFY:
+            body.inventory()
+
+    def _walk(self, place: str) -> None:
+        if place and place != self.body.here:
+            self.body.go(place)
+
+    def _destination(self) -> str:
+        """The first receptacle of the wanted kind; the one that already took an object where there is one."""
+        if self.delivered:
+            return self.delivered[0]
+        return next((place for place in self.body.places if kind(place) == self.body.goal.place), "")
+
+    def _next_place(self, among: Sequence[str]) -> str:
+        """Where to look next: in the order of the system, or anywhere, also where it has looked before."""
+        if self.way.systematic:
+            left = [place for place in self.order if place in among and place not in self.checked]
+            if not left:
+                self.checked.clear()
+                left = [place for place in self.order if place in among]
+            return left[0]
+        pick = self.luck.picks[self.visits % len(self.luck.picks)]
+        return among[int(pick * len(among))]
+
+    def _visit(self, place: str) -> None:
+        """Go there, and open it where the executor does so."""
+        body = self.body
+        self.visits += 1
+        self.checked.add(place)
+        self._walk(place)
+        if body.over or body.inside(place) is not None:
+            return
+        draw = self.luck.opens[self.closed_seen % len(self.luck.opens)]
+        self.closed_seen += 1
+        if self.way.opens or draw < self.habits.opens:
+            body.open(place)
+
+    def _in(self, place: str, what: str) -> str:
+        """An object of a kind that was seen in a receptacle; empty where none was."""
+        for thing in self.body.inside(place) or ():
+            if kind(thing) == what:
+                return thing
+        return ""
+
+    def _search(self, what: str, among: Sequence[str]) -> tuple[str, str]:
+        """Return an object of a kind and its receptacle, from memory or by search; empty where the steps ran out."""
+        for place in among:
+            if place not in self.delivered and (thing := self._in(place, what)):
+                return thing, place
+        while not self.body.over:
+            place = self._next_place(among)
+            self._visit(place)
+            if place not in self.delivered and (thing := self._in(place, what)):
+                return thing, place
+        return "", ""
+
+    def _fetch(self) -> None:
+        thing, place = self._search(self.body.goal.object, self.body.places)
+        if not self.body.over:
+            self._walk(place)
+        if not self.body.over:
+            self.body.take(thing, place)
+
+    def _change(self, verb: str) -> None:
+        tool = next((place for place in self.body.places if kind(place) == TOOLS[verb]), "")
+        if not tool:
+            self.body.change(verb, self.body.held, f"{TOOLS[verb]} 1")
+            return
+        self._walk(tool)
+        if not self.body.over:
+            self.body.change(verb, self.body.held, tool)
+
+    def _lamp(self) -> None:
+        among = [place for place in self.body.places if kind(place) in LAMP_PLACES]
+        if self.body.goal.family != "look" or not among:
+            self.body.use(f"{LAMP} 1")
+            return
+        lamp, place = self._search(LAMP, among)
+        if not self.body.over:
+            self._walk(place)
+        if not self.body.over:
+            self.body.use(lamp)
+
+    def _put(self) -> None:
+        body = self.body
+        place = body.here
+        body.put(body.held, place)
+        if body.held and not body.over and is_openable(place) and body.inside(place) is None:
+            body.open(place)
+            if not body.over:
+                body.put(body.held, place)
+        if not body.held and kind(place) == body.goal.place:
+            self.delivered.append(place)
+
+
+def attempt(body: Body, readings: Sequence[Reading], habits: Habits, luck: Luck) -> Conduct:
+    """Let an executor of these habits try the task in `body`; return how it went about it."""
+    way = conduct(body.goal, readings, habits, luck)
+    Attempt(body, way, habits, luck).carry_out()
+    return way

@@ -1,0 +1,178 @@
+"""Tasks of the household: a goal in ALFWorld's words and a furnished room, both made from one seed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from core.curation.worlds import Split, Task
+from trainer.worlds.household.constants import CONSTANTS
+from trainer.worlds.household.things import (
+    CAN,
+    FAMILY_ROOMS,
+    KITCHEN_THINGS,
+    LAMP,
+    LAMP_PLACES,
+    LIES_ON,
+    OPENABLE,
+    ROOMS,
+    TOOLS,
+    kind,
+    objects,
+)
+
+TEMPLATES = {
+    "pick": ("put a {obj} in {place}", "put some {obj} on {place}"),
+    "look": ("look at {obj} under the desklamp", "examine the {obj} with the desklamp"),
+    "clean": ("put a clean {obj} in {place}", "clean some {obj} and put it in {place}"),
+    "heat": ("put a hot {obj} in {place}", "heat some {obj} and put it in {place}"),
+    "cool": ("put a cool {obj} in {place}", "cool some {obj} and put it in {place}"),
+    "two": ("put two {obj} in {place}", "find two {obj} and put them in {place}"),
+}
+"""ALFWorld's wording of its goals (its wheel's `gen/goal_library.py`)."""
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile(template.replace("{obj}", r"(?P<obj>\w+)").replace("{place}", r"(?P<place>\w+)"))
+
+
+_READINGS = tuple(
+    (family, _pattern(template))
+    for family in ("two", "clean", "heat", "cool", "look", "pick")
+    for template in TEMPLATES[family]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a task wants. `place` is the kind of receptacle it ends in, empty for the family `look`."""
+
+    family: str
+    object: str
+    place: str
+
+    @property
+    def count(self) -> int:
+        """How many objects must lie there."""
+        return 2 if self.family == "two" else 1
+
+
+@cache
+def read_goal(text: str) -> Goal | None:
+    """Read a goal in ALFWorld's wording (a full stop and capitals don't matter); None where it is none."""
+    plain = text.strip().rstrip(".").lower()
+    for family, pattern in _READINGS:
+        if match := pattern.fullmatch(plain):
+            found = match.groupdict()
+            return Goal(family, found["obj"], found.get("place") or "")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A furnished room: its receptacles, in the order of the first observation, with what lies in each."""
+
+    goal: Goal
+    text: str
+    room: str
+    contents: dict[str, tuple[str, ...]]
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The receptacles' names."""
+        return tuple(self.contents)
+
+    @property
+    def intro(self) -> str:
+        """The first observation as ALFWorld gives it: the task's line comes last (CURATION 1.8, lesson 6)."""
+        names = list(self.contents)
+        seen = ", ".join(f"a {name}" for name in names[:-1]) + f", and a {names[-1]}"
+        return (
+            "-= Welcome to TextWorld, ALFRED! =-\n\n"
+            f"You are in the middle of a room. Looking quickly around you, you see {seen}.\n\n"
+            f"Your task is to: {self.text}."
+        )
+
+
+@cache
+def _choices(family: str, split: Split) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Return the objects that a family may want, each with the (room, destination) pairs that leave it a source."""
+    tool = TOOLS.get(family, "")
+    wanted = []
+    for thing in objects(split):
+        if family in CAN and thing not in CAN[family]:
+            continue
+        pairs = []
+        for room in FAMILY_ROOMS[family]:
+            if room != "kitchen" and thing in KITCHEN_THINGS:
+                continue
+            places = [place for place, _, _ in ROOMS[room] if place in LIES_ON[thing] and place != tool]
+            if family == "look":
+                pairs += [(room, "")] if places else []
+            elif len(places) > 1:
+                pairs += [(room, place) for place in places]
+        if pairs:
+            wanted.append((thing, tuple(pairs)))
+    return tuple(wanted)
+
+
+def _furnish(random: Random, room: str) -> list[str]:
+    receptacles = []
+    for place, fewest, most in ROOMS[room]:
+        count = random.randint(fewest, most)
+        receptacles += [f"{place} {number}" for number in range(count, 0, -1)]
+    return receptacles
+
+
+def make_task(family: str, split: Split, seed: int) -> Task:
+    """Make the task of a family, a split and a seed: the same three give the same task anywhere."""
+    random = Random(f"household {split} {family} {seed}")
+    thing, pairs = random.choice(_choices(family, split))
+    room, place = random.choice(pairs)
+    receptacles = _furnish(random, room)
+    contents: dict[str, list[str]] = {name: [] for name in receptacles}
+    counts: dict[str, int] = {}
+
+    def lay(what: str, places: list[str]) -> None:
+        counts[what] = counts.get(what, 0) + 1
+        contents[random.choice(places)].append(f"{what} {counts[what]}")
+
+    goal = Goal(family, thing, place)
+    banned = {place, TOOLS.get(family, "")}
+    sources = [name for name in receptacles if kind(name) in LIES_ON[thing] and kind(name) not in banned]
+    for _ in range(goal.count):
+        lay(thing, sources)
+    lamp_places = [name for name in receptacles if kind(name) in LAMP_PLACES]
+    if family == "look" or (lamp_places and room != "kitchen" and random.random() < CONSTANTS.lamps):
+        lay(LAMP, lamp_places)
+    for _ in range(random.randint(*CONSTANTS.distractors)):
+        other = random.choice(objects(split))
+        places = [name for name in receptacles if kind(name) in LIES_ON[other]]
+        stray = room != "kitchen" and other in KITCHEN_THINGS
+        if other != thing and not stray and places and counts.get(other, 0) < 3:
+            lay(other, places)
+    text = random.choice(TEMPLATES[family]).format(obj=thing, place=place)
+    return Task(
+        id=f"{split}-{family}-{seed}",
+        family=family,
+        text=text,
+        split=split,
+        seed=seed,
+        data={"room": room, "receptacles": [[name, inside] for name, inside in contents.items()]},
+    )
+
+
+def layout_of(task: Task) -> Layout:
+    """Return the furnished room of a task. Raises ValueError where the task is not one of the household's."""
+    goal = read_goal(task.text)
+    if goal is None or "receptacles" not in task.data:
+        raise ValueError(f"no task of the household: {task.id}")
+    contents = {name: tuple(inside) for name, inside in task.data["receptacles"]}
+    return Layout(goal, task.text, str(task.data["room"]), contents)
+
+
+def is_openable(name: str) -> bool:
+    """Whether a receptacle has a door or a lid; it is closed at first."""
+    return kind(name) in OPENABLE
