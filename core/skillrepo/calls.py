@@ -39,25 +39,23 @@ def parse(text: str) -> tuple[Call, ...]:
 
 def from_native(name: str, arguments: str | Mapping[str, Any] | None) -> Call:
     """Return the call that a provider's own tool calling gave: a name and its arguments as JSON text (or read)."""
-    if arguments is None or isinstance(arguments, Mapping):
-        raw = strict_json.dumps(dict(arguments)) if arguments is not None else ""
-        return Call(name, dict(arguments) if arguments is not None else None, raw, "native", _unless(arguments))
+    if isinstance(arguments, Mapping):
+        try:
+            arguments = strict_json.dumps(dict(arguments))
+        except (TypeError, ValueError, RecursionError) as error:
+            return Call(name, None, "", "native", f"the arguments are no JSON: {error}")
     try:
-        value = strict_json.parse(arguments, unique=True)
-    except (ValueError, UnicodeError) as error:
-        return Call(name, None, arguments, "native", f"the arguments are no JSON: {error}")
+        value = strict_json.parse(arguments or "", unique=True)
+    except ValueError as error:
+        return Call(name, None, arguments or "", "native", f"the arguments are no JSON: {error}")
     if not isinstance(value, dict):
-        return Call(name, None, arguments, "native", _unless(None))
-    return Call(name, value, arguments, "native")
+        return Call(name, None, arguments or "", "native", "the arguments are no JSON object")
+    return Call(name, value, arguments or "", "native")
 
 
 def render(name: str, arguments: Mapping[str, Any]) -> str:
     """Return a call as the literal `<tool_call>` block that `parse` reads back."""
     return f"{_OPEN}\n{strict_json.dumps({'name': name, 'arguments': dict(arguments)})}\n{_CLOSE}"
-
-
-def _unless(arguments: object) -> str:
-    return "" if arguments is not None else "the arguments are no JSON object"
 
 
 def _after_thought(text: str) -> int:

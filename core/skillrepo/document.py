@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ Dialect = Literal["curated", "agent-skills", "lenient", "none"]
 NAME = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
 NAME_LIMIT = 64
 DESCRIPTION_LIMIT = 1024
+COMPATIBILITY_LIMIT = 500
 _AGENT_SKILLS_KEYS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -44,7 +45,10 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """A SKILL.md as read. `fields` holds the front matter as text; `body` is what follows it."""
+    """A SKILL.md as read. `fields` holds the front matter as text; `body` is what follows it.
+
+    `text` is the whole of it without byte order mark and carriage returns, `metadata` the mapping of that name.
+    """
 
     name: str
     description: str
@@ -52,6 +56,8 @@ class SkillDocument:
     fields: Mapping[str, str]
     body: str
     diagnostics: tuple[Diagnostic, ...] = ()
+    text: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:
@@ -66,18 +72,21 @@ def _decoded(raw: bytes, found: list[Diagnostic]) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
-        found.append(Diagnostic("error", line, column, f"byte 0x{raw[error.start]:02x} is not UTF-8"))
+        before = raw[: error.start].decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        found.append(_at(before, len(before), "error", f"byte 0x{raw[error.start]:02x} is not UTF-8"))
         text = raw.decode("utf-8", errors="replace")
-    if "\r" in text:
-        found.append(Diagnostic("warning", 1, 1, "has CR line ends"))
+    if (first := text.find("\r")) >= 0:
+        found.append(_at(text, first, "warning", "has CR line ends"))
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if match := _CONTROL.search(text):
-        line = text.count("\n", 0, match.start()) + 1
-        column = match.start() - (text.rfind("\n", 0, match.start()) + 1) + 1
-        found.append(Diagnostic("error", line, column, f"control character {visible_line(match.group())}"))
+        found.append(_at(text, match.start(), "error", f"control character {visible_line(match.group())}"))
     return text
+
+
+def _at(text: str, position: int, severity: Literal["error", "warning"], message: str) -> Diagnostic:
+    """Return the diagnostic for the character at `position`; columns count characters, not bytes."""
+    line = text.count("\n", 0, position) + 1
+    return Diagnostic(severity, line, position - text.rfind("\n", 0, position), message)
 
 
 def _split(text: str, found: list[Diagnostic]) -> tuple[list[str], str]:
@@ -126,14 +135,14 @@ def _yaml(lines: list[str], found: list[Diagnostic]) -> dict[str, Any] | None:
 
 
 def _line_of(lines: list[str], key: str) -> int:
-    return next((number for number, line in enumerate(lines, 2) if line.partition(":")[0].strip() == key), 1)
+    return next((number for number, line in enumerate(lines, 2) if line.partition(":")[0].strip(" \"'") == key), 1)
 
 
 def _value_column(lines: list[str], key: str) -> int:
     """Return the column where the value of `key` begins, 1 where it can't be told."""
     for line in lines:
         name, colon, value = line.partition(":")
-        if colon and name.strip() == key:
+        if colon and name.strip(" \"'") == key:
             return len(line) - len(value.lstrip()) + 1
     return 1
 
@@ -162,6 +171,26 @@ def _judge(name: str, description: str, directory: str | None, lines: list[str],
     _judge_description(description, lines, found)
 
 
+def _judge_optional(document: Mapping[str, Any], lines: list[str], found: list[Diagnostic]) -> None:
+    """Judge the keys that agentskills.io allows beside name and description."""
+    for key in ("license", "compatibility", "allowed-tools"):
+        value = document.get(key, "")
+        if not isinstance(value, str):
+            found.append(Diagnostic("warning", _line_of(lines, key), _value_column(lines, key), f"{key} is no text"))
+        elif key == "compatibility" and len(value) > COMPATIBILITY_LIMIT:
+            what = f"compatibility is longer than {COMPATIBILITY_LIMIT} characters"
+            found.append(Diagnostic("error", _line_of(lines, key), 1, what))
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
+        found.append(Diagnostic("error", _line_of(lines, "metadata"), 1, "metadata is no mapping"))
+    elif not all(isinstance(value, str) for value in metadata.values()):
+        found.append(Diagnostic("warning", _line_of(lines, "metadata"), 1, "metadata holds a value that is no text"))
+
+
+def _texts(metadata: object) -> dict[str, str]:
+    return {str(key): _as_text(value) for key, value in metadata.items()} if isinstance(metadata, dict) else {}
+
+
 def _judge_description(description: str, lines: list[str], found: list[Diagnostic]) -> None:
     at = _line_of(lines, "description")
     if not description:
@@ -184,7 +213,10 @@ def read_text(raw: bytes | str, *, directory: str | None = None) -> SkillDocumen
     description = fields.get("description", "")
     _judge(stated, description, directory, lines, found)
     dialect: Dialect = _detect(document) if lines else "none"
-    return SkillDocument(directory or stated, description, dialect, fields, body, tuple(found))
+    if dialect == "agent-skills" and document is not None:
+        _judge_optional(document, lines, found)
+    metadata = _texts((document or {}).get("metadata"))
+    return SkillDocument(directory or stated, description, dialect, fields, body, tuple(found), text, metadata)
 
 
 def _as_text(value: Any) -> str:
@@ -222,7 +254,7 @@ def read_curated(raw: bytes | str) -> SkillDocument:
         if not body.strip():
             found.append(Diagnostic("error", len(lines) + 2, 1, "has no body below the front matter"))
     dialect: Dialect = _detect(document) if lines else "none"
-    return SkillDocument(title, description, dialect, fields, body, tuple(found))
+    return SkillDocument(title, description, dialect, fields, body, tuple(found), text)
 
 
 def read_skill(directory: Path) -> SkillDocument:

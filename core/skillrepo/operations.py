@@ -28,6 +28,15 @@ RELATIONS = ("derived_from", "requires", "contrasts_with")
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """What the skill `source` has to do with `target` (provenance). A `target` that is gone by now is history."""
+
+    source: str
+    target: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call as a model made it. `arguments` is None where they are no JSON object; `problem` says why then."""
 
@@ -42,7 +51,7 @@ class Call:
 class Verdict:
     """Whether a call parsed and could be carried out. `reason` says why not; `before` and `after` are the skill.
 
-    Merge and split touch more skills than one: `also` holds the other changes, in order.
+    Merge and split touch more skills than one: `also` holds the other changes, in order. `links` is new provenance.
     """
 
     call: Call
@@ -51,11 +60,12 @@ class Verdict:
     before: Skill | None = None
     after: Skill | None = None
     also: tuple[Change, ...] = ()
+    links: tuple[Link, ...] = ()
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Every skill that the call touched, in order; empty for an invalid one."""
-        return ((self.before, self.after), *self.also) if self.valid and (self.before or self.after) else ()
+        """Every change of a skill, in order; empty for a call that is invalid or only links."""
+        return ((self.before, self.after), *self.also) if self.before or self.after else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,14 @@ Invariant: titles are unique, and so are their slugs; every skill's content is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from core.foundation.errors import ConflictError, UsageError
 from core.foundation.visible import visible_line
 from core.skillrepo import operations
-from core.skillrepo.operations import Call, Change, Verdict
+from core.skillrepo.operations import Call, Change, Link, Verdict
 from core.skillrepo.skill import Skill, problem_of, read, write
 from core.skillrepo.titles import slug, title_problem
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What one skill is to another (provenance). `target` may be a skill that is gone: that is history."""
-
-    source: str
-    target: str
-    relation: str
 
 
 class Repository:
@@ -103,6 +93,7 @@ class Repository:
         verdict = _ACTS[call.name](self, call, call.arguments)
         for before, after in verdict.changes:
             self._put(before.title if before else None, after)
+        self._links.update(dict.fromkeys(verdict.links))
         return verdict
 
     def _insert(self, call: Call, arguments: Mapping[str, Any]) -> Verdict:
@@ -149,8 +140,8 @@ class Repository:
         after = read(arguments["content"])
         kept = holder if holder is not None else titles[0]  # the merged skill takes this one's place
         also = tuple((self._skills[one], None) for one in titles if one != kept)
-        self._links.update(dict.fromkeys(Link(title, one, "derived_from") for one in titles if one != title))
-        return Verdict(call, True, "", self._skills[kept], after, also)
+        links = tuple(Link(title, one, "derived_from") for one in titles if one != title)
+        return Verdict(call, True, "", self._skills[kept], after, also, links)
 
     def _split(self, call: Call, arguments: Mapping[str, Any]) -> Verdict:
         before = self._skills.get(arguments["skill_name"])
@@ -165,12 +156,11 @@ class Repository:
             if problem:
                 return Verdict(call, False, problem)
             parts.append(read(part["content"]))
-        links = (Link(part.title, before.title, "derived_from") for part in parts if part.title != before.title)
-        self._links.update(dict.fromkeys(links))
+        links = tuple(Link(part.title, before.title, "derived_from") for part in parts if part.title != before.title)
         # A part that keeps the old title takes its place, so that no title is there twice on the way.
         first = next((part for part in parts if slug(part.title) == slug(before.title)), parts[0])
         also = tuple((None, part) for part in parts if part is not first)
-        return Verdict(call, True, "", before, first, also)
+        return Verdict(call, True, "", before, first, also, links)
 
     def _link(self, call: Call, arguments: Mapping[str, Any]) -> Verdict:
         for name in ("skill_name", "linked_name"):
@@ -181,9 +171,7 @@ class Repository:
         link = Link(arguments["skill_name"], arguments["linked_name"], arguments["relation"])
         if link in self._links:
             return Verdict(call, False, "that link is there already")
-        self._links[link] = None
-        skill = self._skills[link.source]
-        return Verdict(call, True, "", skill, skill)
+        return Verdict(call, True, links=(link,))
 
     def _taken(self, title: str, *, but: str | None = None) -> str:
         """Return why a skill of that title can't be added (`but`: the title it takes the place of); empty if it can."""

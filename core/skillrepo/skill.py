@@ -11,12 +11,15 @@ from core.skillrepo.document import read_curated
 from core.skillrepo.titles import title_problem
 from core.state.yaml_text import scalar
 
+_REASONS = 4  # of what is wrong with a document, in one message
+
 
 @dataclass(frozen=True, slots=True)
 class Skill:
     """A curated skill. `title` is its exact name in the repository, `description` the sentence it is retrieved by.
 
-    `content` is the whole SKILL.md as it was written, head and body; `body` what follows the head.
+    `content` is the whole SKILL.md as it was written (but for a byte order mark and carriage returns), head and body;
+    `body` what follows the head.
     """
 
     title: str
@@ -25,7 +28,7 @@ class Skill:
     content: str
 
 
-def read(content: str) -> Skill:
+def read(content: str | bytes) -> Skill:
     """Return the skill that a curated SKILL.md holds.
 
     Raises UsageError with line, column and reason of everything that a strict reader refuses: a third key, a missing
@@ -48,12 +51,12 @@ def problem_of(content: str) -> str:
 
 # The same text is read again and again: by every position of a rollout that leaves the skill as it is.
 @lru_cache(maxsize=8_192)
-def _read(content: str) -> Skill | str:
+def _read(content: str | bytes) -> Skill | str:
     document = read_curated(content)
     if not document.valid:
-        errors = [f"{found.line}:{found.column}: {found.message}" for found in document.diagnostics]
-        return "; ".join(errors)
-    return Skill(document.name, document.description, document.body.strip("\n"), content)
+        errors = [str(found) for found in document.diagnostics if found.severity == "error"]
+        return "; ".join(errors[:_REASONS])
+    return Skill(document.name, document.description, document.body.strip("\n"), document.text)
 
 
 def write(title: str, description: str, body: str) -> Skill:
@@ -63,6 +66,7 @@ def write(title: str, description: str, body: str) -> Skill:
     """
     if problem := title_problem(title):
         raise UsageError(f"{visible_line(title[:80])!r} can't be a skill's title: {problem}.")
+    body = body.replace("\r\n", "\n").replace("\r", "\n")
     head = f"---\nname: {scalar(title)}\ndescription: {scalar(description.strip())}\n---\n\n"
     skill = read(head + body.strip("\n") + "\n")
     if (skill.title, skill.description, skill.body) != (title, description.strip(), body.strip("\n")):

@@ -144,6 +144,20 @@ def read_archive(
     return _Check(raw, limits, report).run()
 
 
+def open_stream(source: Path | bytes, limits: ArchiveLimits | None = None) -> tarstream.ByteStream:
+    """Open a tar archive, gzipped or plain, for `tarstream.members`: it gives no more than the limits allow.
+
+    What the members are is for the caller to check. Raises as `read_archive` does.
+    """
+    limits = limits or ArchiveLimits()
+    return _opened(source if isinstance(source, bytes) else _load(source, limits), limits)
+
+
+def load_bytes(path: Path, limits: ArchiveLimits | None = None) -> bytes:
+    """Return the bytes of an archive file of any kind. Raises as `read_archive` does."""
+    return _load(path, limits or ArchiveLimits())
+
+
 class _Check:
     """One reading of an archive. Invariant: `findings` is empty as long as all seen so far may be extracted."""
 

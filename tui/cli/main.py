@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "snapshot": ("tui.cli.versions", "snapshot", "Create, list, compare, export and import versions."),
     "trace": ("tui.cli.traces", "trace", "List, show, analyse, export and import traces."),
     "scoreboard": ("tui.cli.scores", "scoreboard", "Show a benchmark's score history and Candidates."),
-    "skill": ("tui.cli.skills", "skill", "List, show, validate, install and remove skills."),
+    "skill": ("tui.cli.skills", "skill", "List, show, search, compare, check and carry skills."),
     "doctor": ("tui.cli.doctor", "doctor", "Check this machine and name a fix for each finding."),
 }
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from importlib import resources
 from pathlib import Path
 
 import click
 
-from core.foundation.errors import ConflictError, ExitCode, NotFoundError, UsageError
-from core.skillrepo.document import SkillDocument, installed, read_skill, read_text
+from core.foundation.errors import ConflictError, ExitCode, UsageError
+from core.skillrepo.document import read_curated, read_skill, read_text
 from tui.cli.common import (
     Place,
     group_options,
@@ -21,52 +20,37 @@ from tui.cli.common import (
     say,
     say_text,
 )
-
-
-def _library() -> Path:
-    return Path(str(resources.files("skills")))
-
-
-def _skills_of(place: Place, agent_id: str | None) -> Path:
-    return _library() if agent_id is None else place.agent(agent_id).skills
-
-
-def _named(root: Path, name: str) -> Path:
-    directory = root / name
-    if "/" in name or name.startswith(".") or not (directory / "SKILL.md").is_file():
-        known = ", ".join(document.name for document in installed(root)) or "none"
-        raise NotFoundError(f"There is no skill {name!r} there.", hint=f"Skills: {known}.")
-    return directory
-
-
-def _facts(document: SkillDocument) -> dict[str, object]:
-    return {
-        "name": document.name,
-        "description": document.description,
-        "dialect": document.dialect,
-        "valid": document.valid,
-        "diagnostics": [str(found) for found in document.diagnostics],
-    }
+from tui.cli.skill_exchange import diff, export, import_, search
+from tui.cli.skill_sources import Source, facts, library, named, source_options
 
 
 @click.group(epilog="Example:  exuvia skill list --agent data_helper")
 @group_options
 def skill() -> None:
-    """List, show, validate, install and remove skills (an agent's with --agent, else the built-in library's)."""
+    """List, show, search, compare, check and carry skills.
+
+    They are the built-in library's, with --agent an agent's, with --repo those of a curated repository.
+    """
+
+
+for _command in (search, diff, import_, export):
+    skill.add_command(_command)
 
 
 @skill.command("list", epilog="Example:  exuvia skill list --agent data_helper --json")
-@click.option("--agent", "agent_id", metavar="AGENT", help="Skills of this agent instead of the built-in ones.")
+@source_options
 @json_option
 @place_options
-def list_skills(agent_id: str | None, as_json: bool, place: Place) -> None:
+def list_skills(source: Source, as_json: bool, place: Place) -> None:
     """List skills with their descriptions."""
-    documents = installed(_skills_of(place, agent_id))
+    documents = source.documents(place)
     if as_json:
-        print_json({"skills": [_facts(document) for document in documents]})
+        print_json({"skills": [facts(document) for document in documents]})
+    elif not documents and source.repo is not None:
+        say(f"No skills in {source.repo}.")
     elif not documents:
         say(here("No skills. The built-in ones: exuvia skill list"))
-        say(here(f"Give it one: exuvia skill install NAME|DIR --agent {agent_id or 'AGENT'}"))
+        say(here(f"Give it one: exuvia skill install NAME|DIR --agent {source.agent_id or 'AGENT'}"))
     else:
         print_table(
             ("name", "dialect", "description"),
@@ -76,36 +60,47 @@ def list_skills(agent_id: str | None, as_json: bool, place: Place) -> None:
 
 @skill.command("show", epilog="Example:  exuvia skill show benchmark-design")
 @click.argument("name")
-@click.option("--agent", "agent_id", metavar="AGENT", help="A skill of this agent instead of a built-in one.")
+@source_options
 @json_option
 @place_options
-def show(name: str, agent_id: str | None, as_json: bool, place: Place) -> None:
+def show(name: str, source: Source, as_json: bool, place: Place) -> None:
     """Show the text of skill NAME."""
-    directory = _named(_skills_of(place, agent_id), name)
-    document = read_skill(directory)
+    document = source.document(place, name)
     if as_json:
-        print_json({**_facts(document), "fields": dict(document.fields), "body": document.body})
+        print_json({**facts(document), "fields": dict(document.fields), "body": document.body})
         return
-    say_text((directory / "SKILL.md").read_bytes().decode("utf-8", errors="replace"))
+    say_text(document.text)
 
 
 @skill.command("validate", epilog="Example:  exuvia skill validate ./my-skill")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--curated", is_flag=True, help="By the rules of a curated repository: two keys, a free title, a body.")
 @json_option
-def validate(path: Path, as_json: bool) -> int:
+def validate(path: Path, curated: bool, as_json: bool) -> int:
     """Check the skill in directory (or SKILL.md) PATH; exit 1 if a strict reader would refuse it."""
+    from core.skillrepo.folder import read_folder
+
     directory = path if path.is_dir() else path.parent
     target = path / "SKILL.md" if path.is_dir() else path
     if not target.is_file():
         raise UsageError(f"{path} holds no SKILL.md.", hint="Name the skill's directory or its SKILL.md.")
-    document = read_text(target.read_bytes(), directory=directory.resolve().name)
-    if as_json:
-        print_json(_facts(document))
+    if curated:
+        document = read_curated(target.read_bytes())
+        found = document.diagnostics
+    elif target.name == "SKILL.md":
+        folder = read_folder(directory.resolve())
+        document, found = folder.document, folder.diagnostics
     else:
-        for found in document.diagnostics:
-            say(f"{target}:{found}")
-        say(f"{document.name}: {'valid' if document.valid else 'not valid'} ({document.dialect})")
-    return int(ExitCode.DONE if document.valid else ExitCode.FAILED)
+        document = read_text(target.read_bytes(), directory=directory.resolve().name)
+        found = document.diagnostics
+    valid = not any(diagnostic.severity == "error" for diagnostic in found)
+    if as_json:
+        print_json({**facts(document), "valid": valid, "diagnostics": [str(diagnostic) for diagnostic in found]})
+    else:
+        for diagnostic in found:
+            say(f"{target}:{diagnostic}")
+        say(f"{document.name}: {'valid' if valid else 'not valid'} ({document.dialect})")
+    return int(ExitCode.DONE if valid else ExitCode.FAILED)
 
 
 @skill.command("install", epilog="Example:  exuvia skill install ./my-skill --agent data_helper")
@@ -119,7 +114,7 @@ def install(source: str, agent_id: str, replace: bool, as_json: bool, place: Pla
     from core.state import audit, snapshots
     from core.state.skill_install import install_skill
 
-    directory = Path(source).resolve() if (Path(source) / "SKILL.md").is_file() else _named(_library(), source)
+    directory = Path(source).resolve() if (Path(source) / "SKILL.md").is_file() else named(library(), source)
     document = read_skill(directory)
     if not document.description or document.fields.get("name") != directory.name:
         raise UsageError(
@@ -154,7 +149,7 @@ def remove(name: str, agent_id: str, as_json: bool, place: Place) -> None:
     from core.state import audit, snapshots
 
     agent = place.agent(agent_id)
-    directory = _named(agent.skills, name)
+    directory = named(agent.skills, name)
     kept = snapshots.create(agent)
     shutil.rmtree(directory)
     audit.record(place.project, "remove_skill", f"{agent_id}/{name}", {"snapshot": kept.content_hash}, actor="cli")
