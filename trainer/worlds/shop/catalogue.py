@@ -160,7 +160,7 @@ def _product(draw: random.Random, category: Category, kind: str, accessory: bool
 @cache
 def catalogue() -> Catalogue:
     """Return the shop's goods: the same in every process."""
-    draw = random.Random(CATALOGUE_SEED)  # noqa: S311 - a world, not a secret
+    draw = random.Random(CATALOGUE_SEED)
     products: dict[str, Product] = {}
     by_kind: dict[str, tuple[Product, ...]] = {}
     category_of: dict[str, Category] = {}

@@ -37,7 +37,7 @@ def demand_of(family: str, split: Split, draw: random.Random) -> Demand:
 
 def task(family: str, split: Split, seed: int) -> Task:
     """Return the task of a seed. Its difficulty is the number of things asked beside the kind."""
-    draw = random.Random(f"shop:{split}:{family}:{seed}")  # noqa: S311 - a world, not a secret
+    draw = random.Random(f"shop:{split}:{family}:{seed}")
     demand = demand_of(family, split, draw)
     asked = len(needs_of(demand)) + (demand.attribute is not None)
     return Task(
@@ -47,14 +47,14 @@ def task(family: str, split: Split, seed: int) -> Task:
 
 def group(split: Split, seed: int, count: int, family: str | None = None) -> tuple[Task, ...]:
     """Return tasks of one family, drawn by the seed where none is named."""
-    draw = random.Random(f"shop:group:{split}:{seed}")  # noqa: S311 - a world, not a secret
+    draw = random.Random(f"shop:group:{split}:{seed}")
     chosen = draw.choice(FAMILIES) if family is None else family
     return tuple(task(chosen, split, draw.getrandbits(31)) for _ in range(count))
 
 
 def stream(split: Split, seed: int, count: int | None = None) -> tuple[Task, ...]:
     """Return a shuffled stream in the evaluation mix; another length keeps the mix as far as it can."""
-    draw = random.Random(f"shop:stream:{split}:{seed}")  # noqa: S311 - a world, not a secret
+    draw = random.Random(f"shop:stream:{split}:{seed}")
     families = [family for family, share in EVALUATION_MIX.items() for _ in range(share)]
     draw.shuffle(families)
     wanted = len(families) if count is None else count

@@ -51,7 +51,7 @@ class Shop:
             raise UsageError(
                 f"The shop has no executor {executor!r}.", hint=f"Executors: {', '.join(CONSTANTS.executors)}."
             )
-        draw = random.Random(f"shop:run:{task.seed}:{task.id}")  # noqa: S311 - a world, not a secret
+        draw = random.Random(f"shop:run:{task.seed}:{task.id}")
         habit = habits_of(habits, CONSTANTS.trust, draw)
         demand = Demand.from_json(task.data["demand"])
         means = plan(demand, skills, habit, CONSTANTS.trust)
