@@ -1,0 +1,118 @@
+"""A tiny Qwen3 made on the spot: a tokenizer trained on given texts, random weights of the true architecture (CURATION 2d).
+
+Nothing is fetched. What is written is an ordinary Hugging Face folder: `AutoModelForCausalLM` and `AutoTokenizer` read
+it back, so everything that works on it works on a Qwen3 of any size, by path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
+
+END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+# Control tokens that are text to whoever reads an answer: they survive decoding, as in Qwen's own tokenizers.
+MARKS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+
+# Qwen3's turns: tools stand in the system turn, and without thinking the answer begins after an empty thought.
+CHAT_TEMPLATE = """\
+{%- if tools %}
+    {{- '<|im_start|>system\\n' }}
+    {%- if messages[0].role == 'system' %}{{- messages[0].content + '\\n\\n' }}{%- endif %}
+    {{- '# Tools\\n\\n<tools>' }}
+    {%- for tool in tools %}{{- '\\n' + (tool | tojson) }}{%- endfor %}
+    {{- '\\n</tools>\\n\\nAnswer with one JSON object for each call, between the tags:\\n<tool_call>\\n' }}
+    {{- '{"name": <name>, "arguments": <arguments>}\\n</tool_call><|im_end|>\\n' }}
+{%- elif messages[0].role == 'system' %}
+    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if not (loop.first and message.role == 'system') %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\\n\\n</think>\\n\\n' }}{%- endif %}
+{%- endif %}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of a Qwen3. The default has about 3 million parameters and runs on a CPU."""
+
+    hidden: int = 256
+    layers: int = 4
+    heads: int = 4
+    key_value_heads: int = 2
+    head_size: int = 64
+    intermediate: int = 768
+    vocabulary: int = 2048
+    positions: int = 16_384
+
+    def config(self, vocabulary: int | None = None, **special: Any) -> Qwen3Config:
+        """Return the configuration; `vocabulary` is the size a tokenizer really reached."""
+        return Qwen3Config(
+            vocab_size=vocabulary or self.vocabulary,
+            hidden_size=self.hidden,
+            intermediate_size=self.intermediate,
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            num_key_value_heads=self.key_value_heads,
+            head_dim=self.head_size,
+            max_position_embeddings=self.positions,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            **special,
+        )
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE tokenizer with Qwen's control tokens and chat template, learnt from `texts`.
+
+    Every byte is in its alphabet, so it can write any text; what `texts` say often it writes in few tokens.
+    """
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END_OF_TEXT, START, END, *MARKS],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(texts, trainer)
+    # The trainer made the marks special; said again as plain added tokens, decoding keeps them.
+    core.add_tokens([AddedToken(mark, special=False, normalized=False) for mark in MARKS])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        eos_token=END,
+        pad_token=END_OF_TEXT,
+        additional_special_tokens=[START],
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+        chat_template=CHAT_TEMPLATE,
+    )
+
+
+def make(directory: Path, texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> int:
+    """Write a tokenizer and random weights into `directory`; return the number of parameters.
+
+    The same texts, seed and shape give the same files. The caller's random state is left as it was.
+    """
+    shape = shape or Shape()
+    tokenizer = train_tokenizer(texts, shape.vocabulary)
+    config = shape.config(len(tokenizer), eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    directory.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return sum(weight.numel() for weight in model.parameters())
