@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -19,10 +20,14 @@ Tokens = Sequence[int]
 
 
 class Network:
-    """A model on its device. Dropout is off: what a rollout samples from must be what the update scores."""
+    """A model on its device. Dropout is off: what a rollout samples from must be what the update scores.
 
-    def __init__(self, model: nn.Module, pad: int) -> None:
+    `autocast` computes in bfloat16 with weights of float32.
+    """
+
+    def __init__(self, model: Any, pad: int, *, autocast: bool = False) -> None:
         self.model = model
+        self.autocast = autocast
         self.pad = pad
         self.config: Any = model.config
         for module in model.modules():
@@ -75,7 +80,8 @@ class Network:
             arguments[self._cache_name] = cache
         if last and self._keeps:
             arguments["logits_to_keep"] = last
-        logits: Tensor = self.model(**arguments).logits
+        with torch.autocast(ids.device.type, torch.bfloat16) if self.autocast else nullcontext():
+            logits: Tensor = self.model(**arguments).logits
         return logits[:, -last:] if last else logits
 
     def left_padded(self, rows: Sequence[Tokens], prefix: int = 0) -> tuple[Tensor, Tensor | None, Tensor]:

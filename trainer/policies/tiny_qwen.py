@@ -101,17 +101,23 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenize
     )
 
 
-def make(directory: Path, texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> int:
-    """Write a tokenizer and random weights into `directory`; return the number of parameters.
-
-    The same texts, seed and shape give the same files. The caller's random state is left as it was.
-    """
+def build(texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> tuple[Any, PreTrainedTokenizerFast]:
+    """Return a model with random weights and its tokenizer. The caller's random state is left as it was."""
     shape = shape or Shape()
     tokenizer = train_tokenizer(texts, shape.vocabulary)
     config = shape.config(len(tokenizer), eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    return model, tokenizer
+
+
+def make(directory: Path, texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> int:
+    """Write what `build` gives into `directory`; return the number of parameters.
+
+    The same texts, seed and shape give the same files.
+    """
+    model, tokenizer = build(texts, seed=seed, shape=shape)
     directory.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
