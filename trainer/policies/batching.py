@@ -1,4 +1,4 @@
-"""How sequences of many lengths are put together: shared beginnings, length-sorted batches, a byte budget. No torch here.
+"""How sequences of many lengths are put together: shared beginnings, sorted batches, a byte budget. No torch here.
 
 Three savings that a padded whole-step batch misses (CURATION 2d, 2e): tokens that all rows begin with are computed
 once, rows of like length share a batch so that little of it is padding, and no batch is larger than memory allows.
@@ -6,7 +6,7 @@ once, rows of like length share a batch so that little of it is padding, and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 Tokens = Sequence[int]
 
@@ -55,31 +55,24 @@ def sorted_batches(costs: Sequence[int], *, budget: float, limit: int) -> list[l
 
 
 def scoring_batches(
-    prompts: Sequence[Tokens], answers: Sequence[Tokens], *, budget: Callable[[int], float], limit: int
+    prompts: Sequence[Tokens], answers: Sequence[Tokens], *, budget: float, limit: int
 ) -> list[list[int]]:
     """Split (prompt, answer) rows into batches for the backward pass.
 
     Rows with the same prompt stay together, so that the prompt is computed once for all of them (position 1 of a
-    group); the others go by length. `budget(tokens)` is how many row-tokens a batch may hold whose longest row has
-    that many.
+    group); the others go by length. `budget` is how many row-tokens a batch may hold, not counting what all prompts
+    begin with.
     """
     kinds, which = distinct(prompts)
+    shared = common_prefix(kinds) if len(kinds) > 1 else 0
+    lengths = [len(prompt) - shared + len(answer) for prompt, answer in zip(prompts, answers, strict=True)]
     members: list[list[int]] = [[] for _ in kinds]
     for row, kind in enumerate(which):
         members[kind].append(row)
-    batches: list[list[int]] = []
-    singles: list[int] = []
-    for rows in members:
-        if len(rows) == 1:
-            singles += rows
-            continue
-        lengths = [len(prompts[row]) + len(answers[row]) for row in rows]
-        for batch in sorted_batches(lengths, budget=budget(max(lengths)), limit=limit):
-            batches.append([rows[index] for index in batch])
-    lengths = [len(prompts[row]) + len(answers[row]) for row in singles]
-    if lengths:
-        batches += [
-            [singles[index] for index in batch]
-            for batch in sorted_batches(lengths, budget=budget(max(lengths)), limit=limit)
-        ]
-    return batches
+    together = [rows for rows in members if len(rows) > 1]
+    singles = [row for rows in members if len(rows) == 1 for row in rows]
+    return [
+        [rows[index] for index in batch]
+        for rows in (*together, singles)
+        for batch in sorted_batches([lengths[row] for row in rows], budget=budget, limit=limit)
+    ]

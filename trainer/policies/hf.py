@@ -86,6 +86,7 @@ class HfPolicy:
         self.chat = ChatPrompt(self.tokenizer, self.options.max_prompt, thinking=self.options.thinking)
         self.stops = stop_ids(self.model, self.tokenizer)
         self.trained = {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
+        self._end: int = self.stops[0] if self.tokenizer.eos_token_id is None else self.tokenizer.eos_token_id
         self._kept: dict[str, Tensor] | None = None
         if self.options.checkpointing:
             self.model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -137,14 +138,8 @@ class HfPolicy:
         """Return the curator's whole input: system turn with tools, and the four blocks."""
         return self.chat.tokens(given)
 
-    def generator(self, seed: int) -> torch.Generator:
-        return torch.Generator().manual_seed(seed)
-
-    def generate(
-        self, prompts: Sequence[Sequence[int]], *, temperature: float, generator: torch.Generator
-    ) -> list[Answer]:
-        """Sample one answer a prompt. The generator only gives a seed to each row, in order."""
-        seeds = torch.randint(2**62, (len(prompts),), generator=generator).tolist()
+    def generate(self, prompts: Sequence[Sequence[int]], *, temperature: float, seeds: Sequence[int]) -> list[Answer]:
+        """Sample one answer a prompt; a row's draws depend on its own seed alone."""
         limits = SamplingLimits(self.options.max_answer, self.options.memory_bytes, self.options.rows)
         return sample(self.network, prompts, seeds, temperature=temperature, stops=self.stops, limits=limits)
 
@@ -163,12 +158,14 @@ class HfPolicy:
         with torch.no_grad(), self._reference():
             return score(self.network, prompts, answers, temperature=temperature)
 
-    def batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
+    def micro_batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
         """Split rows into batches to score: equal prompts together, like lengths together, within `memory_bytes`."""
         each = self._bytes_to_score(max(map(len, prompts)) + max(map(len, answers)))
-        return scoring_batches(
-            prompts, answers, budget=lambda _tokens: self.options.memory_bytes / each, limit=self.options.rows
-        )
+        return scoring_batches(prompts, answers, budget=self.options.memory_bytes / each, limit=self.options.rows)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a whole answer, the one that ends it last."""
+        return [*self.chat.encode(text), self._end]
 
     def render(self, ids: Sequence[int], given: CurationInput | None = None) -> str:
         """Return the answer as text, without the token that ended it."""

@@ -101,7 +101,9 @@ def open_adapter(model: Any, directory: Path) -> PeftModel:
 def save_base(model: PeftModel, directory: Path) -> None:
     """Write the frozen model under the adapters as an ordinary folder."""
     base: Any = model.get_base_model()
-    plain = {name.replace(".base_layer.", "."): weight for name, weight in base.state_dict().items() if ".lora_" not in name}
+    plain = {
+        name.replace(".base_layer.", "."): weight for name, weight in base.state_dict().items() if ".lora_" not in name
+    }
     base.save_pretrained(directory, state_dict=plain)
 
 

@@ -1,4 +1,4 @@
-"""A tiny Qwen3 made on the spot: a tokenizer trained on given texts, random weights of the true architecture (CURATION 2d).
+"""A tiny Qwen3 made on the spot: a tokenizer trained on given texts, random weights in the true shape (CURATION 2d).
 
 Nothing is fetched. What is written is an ordinary Hugging Face folder: `AutoModelForCausalLM` and `AutoTokenizer` read
 it back, so everything that works on it works on a Qwen3 of any size, by path.
