@@ -25,6 +25,7 @@ from .batching import scoring_batches
 from .hf_model import (
     Dtype,
     Lora,
+    compute_twice,
     open_adapter,
     open_model,
     pick_device,
@@ -89,7 +90,7 @@ class HfPolicy:
         self._end: int = self.stops[0] if self.tokenizer.eos_token_id is None else self.tokenizer.eos_token_id
         self._kept: dict[str, Tensor] | None = None
         if self.options.checkpointing:
-            self.model.gradient_checkpointing_enable({"use_reentrant": False})
+            compute_twice(self.model)
         self.model.train(self.options.checkpointing)  # transformers checkpoints only what trains; dropout is off anyway
 
     # What it is.
@@ -223,6 +224,7 @@ class HfPolicy:
         self.model.save_pretrained(directory)
         if self.options.lora is not None and not self.options.base:
             save_base(self.model, directory / BASE)
+            self.tokenizer.save_pretrained(directory / BASE)
         facts = {"kind": self.kind, **asdict(self.options)}
         write_text(directory / POLICY_FILE, json.dumps(facts, indent=2) + "\n")
 
@@ -256,7 +258,7 @@ def open_policy(directory: Path, *, device: str = "auto", trainable: bool = True
         model, tokenizer = open_model(directory, device=where, dtype=dtype)
     else:
         base = Path(options.base) if options.base else directory / BASE
-        model, tokenizer = open_model(base, device=where, dtype=dtype)
+        model, tokenizer = open_model(base, device=where, dtype=dtype, tokenizer=directory)
         model = open_adapter(model, directory)
     return HfPolicy(model if trainable else model.requires_grad_(False), tokenizer, options)
 

@@ -63,19 +63,24 @@ def storage(dtype: Dtype) -> torch.dtype:
     return torch.bfloat16 if dtype == "bfloat16" else torch.float32
 
 
-def open_model(path: Path, *, device: torch.device, dtype: Dtype) -> tuple[Any, Any]:
-    """Return the model and tokenizer of a Hugging Face folder. Raises UsageError saying what is missing."""
+def open_model(path: Path, *, device: torch.device, dtype: Dtype, tokenizer: Path | None = None) -> tuple[Any, Any]:
+    """Return the model of a Hugging Face folder, and its tokenizer or that of the folder `tokenizer`.
+
+    Raises UsageError saying what is missing.
+    """
     if not (path / "config.json").is_file():
         raise UsageError(
             f"{path} holds no model: there is no config.json.",
             hint="Give the folder of a Hugging Face model that is on this machine.",
         )
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+        words = AutoTokenizer.from_pretrained(tokenizer or path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, dtype=storage(dtype), local_files_only=True)
     except (OSError, ValueError) as error:
         raise UsageError(f"The model in {path} can't be opened: {error}.", hint="Is the folder complete?") from error
-    return model.to(device), tokenizer
+    if not words("word", add_special_tokens=False)["input_ids"]:  # what transformers gives where no file is
+        raise UsageError(f"{tokenizer or path} holds no tokenizer.", hint="It has files such as tokenizer.json.")
+    return model.to(device), words
 
 
 def with_adapter(model: Any, lora: Lora, *, seed: int) -> PeftModel:
@@ -105,6 +110,13 @@ def save_base(model: PeftModel, directory: Path) -> None:
         name.replace(".base_layer.", "."): weight for name, weight in base.state_dict().items() if ".lora_" not in name
     }
     base.save_pretrained(directory, state_dict=plain)
+
+
+def compute_twice(model: Any) -> None:
+    """Keep few activations and compute the others again for the backward pass."""
+    # transformers 5.24 renamed it; older ones of the range know only the long name.
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
 
 
 def stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
