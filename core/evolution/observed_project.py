@@ -45,6 +45,16 @@ class _Followed:
     is_behind: bool = False
 
 
+def told_sessions(views: Iterable[RunView]) -> frozenset[str]:
+    """Return the Sessions that runs with a journal tell of; what is left belongs to other programs."""
+    told: set[str] = set()
+    for view in views:
+        told |= {session.session_id for session in view.sessions}
+        for cell in view.cells:
+            told |= {cell.session_id or "", cell.evaluator_session_id or ""}
+    return frozenset(told)
+
+
 class Observer:
     """The loops that other programs run in a Project.
 

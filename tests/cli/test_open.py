@@ -21,6 +21,8 @@ def test_another_programs_run_is_told_and_nothing_is_written(tmp_path: Path) -> 
         assert (live["agent_id"], live["phase"]) == ("csv_helper", "evaluating Candidate v2")
     said = call("open", home, "--plain", "--once").out
     assert "2 cells running (observed: another program's)" in said
+    listed = call("runs", "list", "--json", "--home", home).document["runs"]
+    assert [(run["run_id"], run["observed"]) for run in listed][:1] == [(live["run_id"], True)]
     refused = call("runs", "stop", live["run_id"], "--home", home)
     assert refused.code == 2
     assert "another program" in refused.err

@@ -12,6 +12,7 @@ from tui.cli.common import (
     group_options,
     here,
     json_option,
+    note,
     place_options,
     print_json,
     print_table,
@@ -22,6 +23,9 @@ from tui.cli.common import (
 if TYPE_CHECKING:
     from core.evolution.run_view import RunView
     from core.state.paths import ProjectPaths
+
+_OBSERVE_S = 3.0
+"""Seconds that a list may take to look into other programs' traces."""
 
 
 @click.group(epilog="Example:  exuvia runs list")
@@ -92,10 +96,8 @@ def run_facts(project: ProjectPaths, view: RunView) -> dict[str, Any]:
 @json_option
 @place_options
 def list_all(as_json: bool, place: Place) -> None:
-    """List runs, newest first."""
-    from core.evolution import runs as engine
-
-    views = engine.list_runs(place.project)
+    """List runs, newest first; those of other programs too, as far as their traces tell (observed)."""
+    views = _all_runs(place.project)
     if as_json:
         print_json(
             {
@@ -108,6 +110,7 @@ def list_all(as_json: bool, place: Place) -> None:
                         "agent_id": view.agent_id,
                         "benchmark_id": view.benchmark_id,
                         "reason": view.reason,
+                        "observed": view.observed,
                     }
                     for view in views
                 ]
@@ -118,8 +121,31 @@ def list_all(as_json: bool, place: Place) -> None:
     else:
         print_table(
             ("run", "state", "phase", "agent", "benchmark", "reason"),
-            [(v.run_id, v.state, v.phase or None, v.agent_id, v.benchmark_id, v.reason[:60] or None) for v in views],
+            [
+                (
+                    v.run_id,
+                    f"{v.state}, observed" if v.observed else v.state,
+                    v.phase or None,
+                    v.agent_id,
+                    v.benchmark_id,
+                    v.reason[:60] or None,
+                )
+                for v in views
+            ],
         )
+
+
+def _all_runs(project: ProjectPaths) -> list[RunView]:
+    """Return the runs with a journal and the observed ones, newest first."""
+    from core.evolution import runs as engine
+    from core.evolution.observed_project import Observer, told_sessions
+
+    ours = engine.list_runs(project)
+    observer = Observer(project, read_s=_OBSERVE_S)
+    observed = observer.read(told_sessions(ours))
+    if observer.is_behind:
+        note("Other programs left more traces here than could be read at once; the console reads on.")
+    return sorted((*ours, *observed), key=lambda view: view.started, reverse=True)
 
 
 @runs.command("show", epilog="Example:  exuvia runs show optimize-20260101-120000-ab12")

@@ -76,11 +76,9 @@ class Runs:
 
     def _with_observed(self, found: list[RunView]) -> tuple[RunView, ...]:
         """Put the runs that no journal tells of among those of ours, by when they began."""
-        told = {session.session_id for view in found for session in view.sessions}
-        for view in found:
-            for cell in view.cells:
-                told |= {cell.session_id or "", cell.evaluator_session_id or ""}
-        observed = self.observer.read(frozenset(told))
+        from core.evolution.observed_project import told_sessions  # after the first paint
+
+        observed = self.observer.read(told_sessions(found))
         self.has_news, self._observed = observed != self._observed, observed
         for view in observed:
             after = next((place for place, other in enumerate(found) if other.started > view.started), len(found))
