@@ -16,7 +16,7 @@ from random import Random
 from typing import Protocol
 
 from trainer.worlds.household.constants import Habits
-from trainer.worlds.household.reading import META, Meaning, Reading
+from trainer.worlds.household.reading import Meaning, Reading
 from trainer.worlds.household.tasks import Goal, is_openable
 from trainer.worlds.household.things import LAMP, LAMP_PLACES, TOOLS, kind
 
@@ -124,25 +124,18 @@ def _misfit(meanings: Sequence[Meaning], family: str) -> bool:
 def conduct(goal: Goal, readings: Sequence[Reading], habits: Habits, luck: Luck) -> Conduct:
     """Decide how to go about a task: which skill to follow, and what to do where it says nothing."""
     family, need = goal.family, NEEDS.get(goal.family)
-    told = [(reading, reading.meanings(family)) for reading in readings]
-    followed = next(((at, meanings) for at, meanings in told if any(m not in META for m in meanings)), None)
-    guide = followed or next(((at, meanings) for at, meanings in told if meanings), None)
+    heard = [(reading, reading.told[family]) for reading in readings]
+    followed = next((entry for entry in heard if entry[1].guides), None)
+    guide = followed or next((entry for entry in heard if entry[1].meanings), None)
     if guide and luck.heeds >= compliance(habits, guide[0], len(readings)):
-        told, followed = [], None
-    if followed and _misfit(followed[1], family) and luck.wary < habits.wary:
-        told, followed = [entry for entry in told if entry is not followed], None
-    systematic = any(Meaning.SEARCH in meanings for _, meanings in told)
-    opens = any(Meaning.OPEN in meanings for _, meanings in told)
-    used = tuple(
-        at.title
-        for at, meanings in told
-        if (followed and at is followed[0]) or Meaning.SEARCH in meanings or Meaning.OPEN in meanings
-    )
+        heard, followed = [], None
+    if followed and luck.wary < habits.wary and _misfit(followed[1].meanings, family):
+        heard, followed = [entry for entry in heard if entry is not followed], None
+    used = [entry for entry in heard if entry is followed or entry[1].searches or entry[1].opens]
     innate = habits.needs.get(family, 1.0)
     if followed:
-        steps = _completed(
-            [m for m in followed[1] if m is not Meaning.SEARCH and m is not Meaning.OPEN], family, habits, luck
-        )
+        own = [step for step in followed[1].meanings if step is not Meaning.SEARCH and step is not Meaning.OPEN]
+        steps = _completed(own, family, habits, luck)
     else:
         steps = [Meaning.TAKE]
         if need and need is not Meaning.REPEAT and luck.need < innate:
@@ -151,7 +144,12 @@ def conduct(goal: Goal, readings: Sequence[Reading], habits: Habits, luck: Luck)
             steps += [Meaning.GOTO, Meaning.PUT]
         if need is Meaning.REPEAT and luck.need < innate:
             steps.append(need)
-    return Conduct(tuple(steps), systematic or luck.systematic < habits.systematic, opens, used)
+    return Conduct(
+        tuple(steps),
+        systematic=luck.systematic < habits.systematic or any(told.searches for _, told in used),
+        opens=any(told.opens for _, told in used),
+        used=tuple(reading.title for reading, _ in used),
+    )
 
 
 def _completed(steps: list[Meaning], family: str, habits: Habits, luck: Luck) -> list[Meaning]:
@@ -182,12 +180,14 @@ class Attempt:
         self.habits = habits
         self.luck = luck
         self.visits = 0
+        self.visited: list[str] = []
         self.closed_seen = 0
         self.delivered: list[str] = []
         self.checked: set[str] = set()
         self.order = self._search_order() if way.systematic else ()
 
     def _search_order(self) -> tuple[str, ...]:
+        """The order of a search with a system: what stands open first, and within that as the luck has it."""
         draws = self.luck.order
         places = self.body.places
         ranked = sorted(range(len(places)), key=lambda at: (is_openable(places[at]), draws[at % len(draws)]))
@@ -237,11 +237,11 @@ class Attempt:
     def _next_place(self, among: Sequence[str]) -> str:
         """Where to look next: in the order of the system, or anywhere, also where it has looked before."""
         if self.way.systematic:
-            left = [place for place in self.order if place in among and place not in self.checked]
-            if not left:
-                self.checked.clear()
-                left = [place for place in self.order if place in among]
-            return left[0]
+            for place in self.order:
+                if place not in self.checked and place in among:
+                    return place
+            self.checked.clear()
+            return next(place for place in self.order if place in among)
         pick = self.luck.picks[self.visits % len(self.luck.picks)]
         return among[int(pick * len(among))]
 
@@ -249,6 +249,7 @@ class Attempt:
         """Go there, and open it where the executor does so."""
         body = self.body
         self.visits += 1
+        self.visited.append(place)
         self.checked.add(place)
         self._walk(place)
         if body.over or body.inside(place) is not None:
@@ -267,7 +268,7 @@ class Attempt:
 
     def _search(self, what: str, among: Sequence[str]) -> tuple[str, str]:
         """Return an object of a kind and its receptacle, from memory or by search; empty where the steps ran out."""
-        for place in among:
+        for place in self.visited:
             if place not in self.delivered and (thing := self._in(place, what)):
                 return thing, place
         while not self.body.over:

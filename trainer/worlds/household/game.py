@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from trainer.worlds.household.room import NOTHING, Room
+from trainer.worlds.household.room import Room
 from trainer.worlds.household.tasks import Layout
+from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import CAN, LAMP, LIES_ON, OPENABLE, TOOLS, kind
 
 _COMMANDS = (

@@ -6,8 +6,8 @@ import re
 
 from core.curation.worlds import Game, Step
 from core.foundation.errors import UsageError
-from trainer.worlds.household.room import NOTHING
 from trainer.worlds.household.tasks import Goal, read_goal
+from trainer.worlds.household.telling import NOTHING
 
 _PLACES = re.compile(r"you see (?P<list>.+?)\.?\s*(?:\n|$)", re.IGNORECASE)
 _TASK = re.compile(r"your task is to: (?P<text>.+?)\.?\s*$", re.IGNORECASE)

@@ -14,7 +14,7 @@ from core.foundation.errors import UsageError
 from core.skillrepo.skill import read
 from trainer.worlds.household.executor import NEEDS
 from trainer.worlds.household.reading import META, Meaning, Reading, named_in, read_skill
-from trainer.worlds.household.room import NOTHING
+from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import TOOLS
 
 CHANGES = (Meaning.CLEAN, Meaning.HEAT, Meaning.COOL, Meaning.LAMP)

@@ -9,12 +9,13 @@ as "When NOT to use" or "Pitfalls" is no instruction.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from core.skillrepo.skill import Skill
-from trainer.worlds.household.things import LIES_ON, PLACES
+from trainer.worlds.household.things import FAMILIES, LIES_ON, PLACES
 
 
 class Meaning(StrEnum):
@@ -57,6 +58,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a skill tells to do for tasks of one family, in order. `guides` where there is more than meta steps."""
+
+    meanings: tuple[Meaning, ...]
+    searches: bool
+    opens: bool
+    guides: bool
+
+    @classmethod
+    def of(cls, meanings: tuple[Meaning, ...]) -> Told:
+        """Sum up the meanings."""
+        guides = any(meaning not in META for meaning in meanings)
+        return cls(meanings, Meaning.SEARCH in meanings, Meaning.OPEN in meanings, guides)
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A skill as an executor understands it.
 
@@ -67,13 +84,10 @@ class Reading:
     title: str
     lines: tuple[Line, ...]
     instructions: tuple[Instruction, ...]
+    told: Mapping[str, Told]  # by family
     vague: int
     objects: int
     places: int
-
-    def meanings(self, family: str) -> tuple[Meaning, ...]:
-        """Return what it tells to do for a task of `family`, in order."""
-        return tuple(at.meaning for at in self.instructions if not at.families or family in at.families)
 
 
 _TOOL_OF = {Meaning.CLEAN: "sinkbasin", Meaning.HEAT: "microwave", Meaning.COOL: "fridge"}
@@ -281,6 +295,10 @@ def _line(text: str) -> Line:
     return Line(text.strip(), tuple(instructions), vague, objects, places)
 
 
+def _told(instructions: tuple[Instruction, ...], family: str) -> Told:
+    return Told.of(tuple(at.meaning for at in instructions if not at.families or family in at.families))
+
+
 @lru_cache(maxsize=8_192)
 def _read(title: str, body: str) -> Reading:
     lines: list[Line] = []
@@ -300,6 +318,7 @@ def _read(title: str, body: str) -> Reading:
         title,
         tuple(lines),
         instructions,
+        {family: _told(instructions, family) for family in FAMILIES},
         vague=sum(line.vague for line in lines),
         objects=bool(objects) + sum(bool(line.objects) for line in lines),
         places=bool(set(places) - tools) + sum(bool(set(line.places) - tools) for line in lines),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from core.curation.worlds import Step
 from trainer.worlds.household.tasks import Layout
+from trainer.worlds.household.telling import NOTHING, around, view
 from trainer.worlds.household.things import CAN, LAMP, LIES_ON, OPENABLE, TOOLS, kind
 
-NOTHING = "Nothing happens."
 _STATES = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
@@ -33,7 +33,7 @@ class Room:
         self.seen: set[str] = set()  # receptacles whose inside was seen; nobody else changes it
         self.won = False
         self.goal = layout.goal
-        self.contents = layout.contents.copy()
+        self.contents = dict(layout.contents)
         self.here = ""
         self.held = ""
         self.opened: set[str] = set()
@@ -45,20 +45,8 @@ class Room:
         self.steps.append(Step(action, observation))
         return observation
 
-    def _holds(self, place: str) -> str:
-        inside = self.contents[place]
-        if not inside:
-            return "nothing"
-        if len(inside) == 1:
-            return f"a {inside[0]}"
-        return f"a {', a '.join(inside[:-1])}, and a {inside[-1]}"
-
     def _view(self, place: str) -> str:
-        if kind(place) not in OPENABLE:
-            return f"On the {place}, you see {self._holds(place)}."
-        if place in self.opened:
-            return f"The {place} is open. In it, you see {self._holds(place)}."
-        return f"The {place} is closed."
+        return view(place, self.contents[place], place in self.opened)
 
     def pass_by(self, action: str, observation: str = NOTHING) -> str:
         """Count an action that changes nothing."""
@@ -83,9 +71,12 @@ class Room:
         if place == self.here or place not in self.contents:
             return self._say(action, NOTHING)
         self.here = place
+        if self.toggled:
+            self._settle_look()
         if self.is_open(place):
             self.seen.add(place)
-        self._settle_look()
+        if place not in self.opened and self.contents[place] is self.layout.contents[place]:
+            return self._say(action, self.layout.arrivals[place])
         return self._say(action, f"You arrive at {place}. {self._view(place)}")
 
     def open(self, place: str) -> str:
@@ -177,7 +168,7 @@ class Room:
         """Tell where one stands."""
         if self.here:
             return self._say("look", f"You are facing the {self.here}. Next to it, you see nothing.")
-        return self._say("look", self.layout.intro.split("\n\n")[1])
+        return self._say("look", around(self.places))
 
     def _settle(self, place: str) -> None:
         """See whether the goal holds now that something was put into `place`: only there it can have come true."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 
 from core.curation.worlds import Split, Task
 from trainer.worlds.household.constants import CONSTANTS
+from trainer.worlds.household.telling import opening, view
 from trainer.worlds.household.things import (
     CAN,
     FAMILY_ROOMS,
@@ -72,28 +74,17 @@ def read_goal(text: str) -> Goal | None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A furnished room: its receptacles, in the order of the first observation, with what lies in each."""
+    """A furnished room: its receptacles, in the order of the first observation, with what lies in each.
+
+    `arrivals` is what one sees on coming to each for the first time.
+    """
 
     goal: Goal
-    text: str
+    intro: str
     room: str
-    contents: dict[str, tuple[str, ...]]
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The receptacles' names."""
-        return tuple(self.contents)
-
-    @property
-    def intro(self) -> str:
-        """The first observation as ALFWorld gives it: the task's line comes last (CURATION 1.8, lesson 6)."""
-        names = list(self.contents)
-        seen = ", ".join(f"a {name}" for name in names[:-1]) + f", and a {names[-1]}"
-        return (
-            "-= Welcome to TextWorld, ALFRED! =-\n\n"
-            f"You are in the middle of a room. Looking quickly around you, you see {seen}.\n\n"
-            f"Your task is to: {self.text}."
-        )
+    places: tuple[str, ...]
+    contents: Mapping[str, tuple[str, ...]]
+    arrivals: Mapping[str, str]
 
 
 @cache
@@ -170,7 +161,14 @@ def layout_of(task: Task) -> Layout:
     if goal is None or "receptacles" not in task.data:
         raise ValueError(f"no task of the household: {task.id}")
     contents = {name: tuple(inside) for name, inside in task.data["receptacles"]}
-    return Layout(goal, task.text, str(task.data["room"]), contents)
+    return Layout(
+        goal,
+        opening(tuple(contents), task.text),
+        str(task.data["room"]),
+        tuple(contents),
+        contents,
+        {place: f"You arrive at {place}. {view(place, inside, opened=False)}" for place, inside in contents.items()},
+    )
 
 
 def is_openable(name: str) -> bool:

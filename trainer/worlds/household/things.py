@@ -6,6 +6,7 @@ Facts of ALFWorld's domain (its wheel's `gen/constants.py`), restricted to the k
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from core.curation.worlds import Split
 
@@ -179,6 +180,7 @@ def objects(split: Split) -> tuple[str, ...]:
 PLACES = tuple(sorted({kind for room in ROOMS.values() for kind, _, _ in room}))
 
 
+@cache
 def kind(name: str) -> str:
     """Return the kind of an instance: `cabinet` for `cabinet 3`."""
     return name.rpartition(" ")[0] or name
