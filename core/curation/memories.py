@@ -33,7 +33,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation as it came out. `content` is the text that was written, empty where none was."""
+    """One operation as it came out. `title` is the skill's afterwards, where it is; `content` what was written."""
 
     kind: str
     title: str
@@ -121,8 +121,8 @@ def calls_change(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 def _operation(verdict: Verdict) -> Operation:
-    arguments = verdict.call.arguments or {}
-    title = arguments.get("skill_name", "")
+    asked = (verdict.call.arguments or {}).get("skill_name", "")
+    title = verdict.after.title if verdict.valid and verdict.after is not None else asked
     written = verdict.after.content if verdict.valid and verdict.after is not None else ""
     return Operation(
         operation_kind(verdict.call.name),
