@@ -10,6 +10,7 @@ loop. Each step is skipped where the journal has it already.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import Any
 
 from core.curation.agent_episodes import episode_of
@@ -88,7 +89,7 @@ def _curator(
         ref = spec.curator_model.ref
         options = RehearsalOptions.from_json({"seed": spec.seed, **spec.rehearsal})
         own, entry = resolve(desk.project, ref.provider, ref.model_id, seed=spec.seed, rehearsal=options)
-    return ModelCurator(desk, own or provider, entry.ref, entry, spec.seed, spec.tool_approval), own
+    return ModelCurator(desk, own or provider, entry.ref, entry, spec.tool_approval), own
 
 
 # Batches --------------------------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ async def _curate(trials: Trials, spec: CurateSpec, curator: SkillCurator, batch
         if (refusal := desk.budget_refusal()) is not None:
             raise BlockedError(refusal.reason)
         phase(desk, "candidate", f"curating Session {place} of {len(sessions)}")
-        shown = await asyncio.to_thread(_shown, desk, spec, session, batch)
+        shown = await asyncio.to_thread(_shown, desk, spec, session, batch, place)
         said = await curator.curate(shown, batch) if shown is not None else "Its trace is gone, so it was passed over."
         curated = next(
             (
@@ -167,8 +168,8 @@ async def _curate(trials: Trials, spec: CurateSpec, curator: SkillCurator, batch
         )
 
 
-def _shown(desk: Desk, spec: CurateSpec, session: FinishedSession, batch: Batch) -> Shown | None:
-    """Return what the curator sees of a Session: its Episode, and the skills that its task finds now."""
+def _shown(desk: Desk, spec: CurateSpec, session: FinishedSession, batch: Batch, place: int) -> Shown | None:
+    """Return what the curator sees of the `place`th Session: its Episode, and the skills that its task finds now."""
     try:
         episode = episode_of(desk.agent, desk.benchmark, session, success_at=spec.success_at)
     except NotFoundError:
@@ -179,7 +180,14 @@ def _shown(desk: Desk, spec: CurateSpec, session: FinishedSession, batch: Batch)
     where = session.case_id or "its own work"
     points = f", {session.points:g} points" if session.points is not None else ""
     why = f"Drawn from {session.session_id} ({where}{points}), which {outcome}."
-    return Shown(CurationInput(episode, tuple(hit.skill for hit in hits)), session.session_id, why)
+    given = CurationInput(episode, tuple(hit.skill for hit in hits), _seed(spec.seed, batch.number, place))
+    return Shown(given, session.session_id, why)
+
+
+def _seed(*parts: int) -> int:
+    """Return the seed of one curation: by the run's and its place, so that a second look may see something else."""
+    told = "/".join(str(part) for part in ("curation", *parts))
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:4])
 
 
 # Sessions -------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def scored_sessions(agent: AgentPaths, reference: Reference | None) -> tuple[Fin
 
 
 def own_work(agent: AgentPaths) -> Iterator[FinishedSession]:
-    """Yield the agent's finished Sessions outside benchmarks, newest first; each trace is opened when it is its turn."""
+    """Yield the agent's finished Sessions outside benchmarks, newest first; a trace is opened when it is its turn."""
     cells, secret = cell_sessions(agent.project), held_out_tasks(agent)
     listed = {run for evaluation in _evaluations(agent) for run in evaluation}
     for session_id, shards in all_shards(agent).items():

@@ -62,7 +62,6 @@ class ModelCurator:
     provider: Provider
     model: ModelRef
     entry: ModelEntry
-    seed: int
     approval: ApprovalMode = "allow-all"
 
     async def curate(self, shown: Shown, batch: Batch) -> str:
@@ -92,7 +91,7 @@ class ModelCurator:
             provider=self.provider,
             model=self.model,
             entry=self.entry,
-            seed=self.seed,
+            seed=shown.given.seed,
             turns=TURNS,
             prompt=user,
             tools=tuple(operation_tools(batch, about=shown.about, why=shown.why)),

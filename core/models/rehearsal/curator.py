@@ -2,8 +2,9 @@
 
 It looks for the kind of chore, for a skill of that kind among those that were at hand, and at the result. From the
 same library as the Optimizer it draws what may help, and does not know which of it is good; it also writes what good
-curators don't: praise of what went well, general advice, and a second skill beside a good one. Whether any of it
-helps, only measuring tells. A task that is none of its chores it answers from the trajectory alone.
+curators don't: praise of what went well, general advice, a worse skill in the place of a good one, a summary that
+leaves out what mattered. Whether any of it helps, only measuring tells. A task that is none of its chores it answers
+from the trajectory alone.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ _HEADINGS = ("Task Description", "Past Skills", "Agent Trajectory", "Result")
 _SKILL = re.compile(r'^<skill name="(?P<name>[^\n]*)">\n(?P<content>.*?)\n</skill>$', re.MULTILINE | re.DOTALL)
 _ACTION = re.compile(r"^\[\d+\] Action: (.+)$", re.MULTILINE)
 _INPUT = re.compile(r"`[\w./-]+(?:\.\w+|/)`")
+_FENCED = re.compile(r"^```.*?^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"\s*\b\d[\w.-]*")
 _CHANCE = 12.0  # points of average by which a seed may move a lesson up, as for the Optimizer
 _WORDS = 3.0  # what it is worth that a lesson speaks in the words of the task
-_PRAISES = 0.5  # how often it writes down that something went well
+_PRAISES = 0.5  # how often it writes down that something went well where no skill says how
+_SUMMARISES = 0.3  # how often it puts a skill that did well into fewer words
 _REPLACES = 0.4  # how often it trades a skill that did not do for another one
 _STEPS = 8  # actions of a trajectory that a skill retells
 
@@ -117,11 +120,12 @@ def decide(seen: Seen, seed: int) -> tuple[str, list[Call]]:
 
 
 def _after_success(seen: Seen, kind: str, at_hand: Sequence[Lesson], seed: int) -> tuple[str, list[Call]]:
-    """After a success: leave it, or praise it in a skill of its own, which helps nobody and may get in the way."""
+    """After a success: leave it, sum up the skill that was at hand, or praise the work in a skill of its own."""
     name = f"{kind}-with-care"
-    if name in seen.skills or draw(seed, "curator", "praise", kind) >= _PRAISES:
+    if at_hand and draw(seed, "curator", "summarise", kind) < _SUMMARISES:
+        return _summary(seen, at_hand[0])
+    if at_hand or name in seen.skills or draw(seed, "curator", "praise", kind) >= _PRAISES:
         return "It went well with what was at hand. I change nothing.", []
-    which = f" beside {at_hand[0].skill}" if at_hand else ""
     topic = " ".join(dict.fromkeys(word for word in words(_title(seen.task)) if len(word) > 3)) or kind
     content = _document(
         name,
@@ -131,7 +135,19 @@ def _after_success(seen: Seen, kind: str, at_hand: Sequence[Lesson], seed: int) 
         "2. Do one step after the other, in the order of the task.\n"
         "3. Compare the result with the task before handing it in.\n",
     )
-    return f"It went well. I keep how{which}.", [(INSERT, {"skill_name": name, "content": content})]
+    return "It went well, and no skill says how. I keep it.", [(INSERT, {"skill_name": name, "content": content})]
+
+
+def _summary(seen: Seen, lesson: Lesson) -> tuple[str, list[Call]]:
+    """Keep a skill's sentences and leave out its scripts: shorter, and perhaps all that there was to it."""
+    _, body = front_matter(seen.skills[lesson.skill])
+    prose = re.sub(r"\n{3,}", "\n\n", _FENCED.sub("", body)).strip()
+    if not prose or prose == body.strip():
+        return f"It went well, and {lesson.skill} is short. I change nothing.", []
+    return (
+        f"It went well with {lesson.skill}. I put it into fewer words.",
+        [(UPDATE, {"skill_name": lesson.skill, "new_content": prose + "\n"})],
+    )
 
 
 def _advice(seen: Seen, lesson: Lesson) -> tuple[str, list[Call]]:
@@ -140,7 +156,9 @@ def _advice(seen: Seen, lesson: Lesson) -> tuple[str, list[Call]]:
     heading = "# When it does not come out right"
     if heading in body:
         return f"It failed, and {lesson.skill} says what I know already. I change nothing.", []
-    body = f"{body.strip()}\n\n{heading}\n- Look at the result again, find the first step that went wrong, and redo it.\n"
+    body = (
+        f"{body.strip()}\n\n{heading}\n- Look at the result again, find the first step that went wrong, and redo it.\n"
+    )
     return (
         f"It failed although {lesson.skill} was at hand. I add what to do then.",
         [(UPDATE, {"skill_name": lesson.skill, "new_content": body})],
