@@ -18,29 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.policies.policy import Policy, Scored
-
-Ratio = Literal["token", "sequence", "product"]
-LossMean = Literal["token", "sequence"]
-
-
-@dataclass(frozen=True, slots=True)
-class GrpoOptions:
-    """What the paper leaves open has a key here.
-
-    `ratio` [amb]: "token", as verl's default; "sequence", the geometric mean over an answer (GSPO, TRL's "sequence");
-    "product", pi(c)/pi_old(c) as the paper's formula is written. `loss_mean`: over all tokens of a minibatch, or over
-    answers of their token means. `beta` [amb]: the text drops the KL term (0.0), Table 4 has 0.001. `std` divides the
-    advantage by the group's standard deviation, which SkillOS does not. `minibatches`: optimizer steps a rollout batch.
-    """
-
-    epsilon: float = 0.2
-    beta: float = 0.0
-    std: bool = False
-    ratio: Ratio = "token"
-    loss_mean: LossMean = "token"
-    minibatches: int = 2
-    max_gradient_norm: float = 1.0
-    temperature: float = 1.0
+from trainer.settings import GrpoOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +65,7 @@ def is_flat(rewards: Sequence[float | None], *, tolerance: float = 1e-6) -> bool
     return len(known) < 2 or max(known) - min(known) <= tolerance
 
 
-def ratio(logprobs: Tensor, old: Tensor, mask: Tensor, kind: Ratio) -> Tensor:
+def ratio(logprobs: Tensor, old: Tensor, mask: Tensor, kind: Literal["token", "sequence", "product"]) -> Tensor:
     """Return rho, [B, T] per token or [B, 1] per answer."""
     log_ratio = (logprobs - old) * mask
     if kind == "token":
@@ -147,11 +125,14 @@ def surrogate(
     return LossParts(loss, float(cut), entropy, kl, float(mask.sum()))
 
 
-def micro_batches(lengths: Sequence[tuple[int, int]], most_tokens: int) -> list[list[int]]:
+def micro_batches(
+    prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], most_tokens: int
+) -> list[list[int]]:
     """Return batches of row indices, sorted by length so that little is padding, at most `most_tokens` padded each.
 
-    `lengths` are those of prompt and answer; a row that is larger alone is a batch of its own.
+    A row that is larger alone is a batch of its own.
     """
+    lengths = [(len(prompt), len(answer)) for prompt, answer in zip(prompts, answers, strict=True)]
     batches: list[list[int]] = []
     longest_prompt = longest_answer = 0
     for row in sorted(range(len(lengths)), key=lambda index: (*lengths[index], index)):
@@ -167,6 +148,12 @@ def micro_batches(lengths: Sequence[tuple[int, int]], most_tokens: int) -> list[
 class Together(Protocol):
     """The processes that train one policy; each holds whole groups, so advantages need no exchange."""
 
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
     def total(self, value: float) -> float:
         """Return the sum of `value` over the processes."""
         ...
@@ -178,6 +165,8 @@ class Together(Protocol):
 
 class Alone:
     """One process."""
+
+    rank, size = 0, 1
 
     def total(self, value: float) -> float:
         return value
@@ -204,7 +193,7 @@ def accumulate(
     loss = clipped = 0.0
     entropy: float | None = None
     divergence: float | None = None
-    for rows in policy.micro_batches([(len(sample.prompt), len(sample.answer)) for sample in samples]):
+    for rows in policy.micro_batches([sample.prompt for sample in samples], [sample.answer for sample in samples]):
         batch = [samples[row] for row in rows]
         prompts, texts = [sample.prompt for sample in batch], [sample.answer for sample in batch]
         scored = policy.logprobs(prompts, texts, temperature=options.temperature)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from trainer.grpo import (
-    GrpoOptions,
     LossParts,
     Sample,
     accumulate,
@@ -22,6 +21,7 @@ from trainer.grpo import (
     update,
 )
 from trainer.policies.policy import Scored
+from trainer.settings import GrpoOptions
 
 torch.set_num_threads(1)
 
@@ -144,8 +144,8 @@ class Table:
     def parameters(self) -> Iterator[nn.Parameter]:
         yield self.logits
 
-    def micro_batches(self, lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-        return micro_batches(lengths, self.most_tokens)
+    def micro_batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
+        return micro_batches(prompts, answers, self.most_tokens)
 
     def logprobs(
         self,
@@ -189,7 +189,7 @@ def test_micro_batches_change_nothing_but_rounding() -> None:
 
 def test_micro_batches_are_sorted_and_bounded() -> None:
     lengths = [(len(sample.prompt), len(sample.answer)) for sample in samples()]
-    batches = micro_batches(lengths, 30)
+    batches = micro_batches([one.prompt for one in samples()], [one.answer for one in samples()], 30)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     assert len(batches) > 1
     for batch in batches:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from trainer.demonstrations import Demonstration
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -98,9 +100,8 @@ class Policy(Protocol):
         """
         ...
 
-    def micro_batches(self, lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-        """Return the rows, by index, that are scored together with a gradient; `lengths` are those of prompt and
-        answer. Every row is in one batch."""
+    def micro_batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Return the rows, by index, that are scored together with a gradient. Every row is in one batch."""
         ...
 
     def keep_reference(self) -> None:
@@ -109,6 +110,10 @@ class Policy(Protocol):
 
     def render(self, ids: Sequence[int], given: CurationInput) -> str:
         """Return the literal answer text with its tool calls. `given` is what the answer was about."""
+        ...
+
+    def target(self, demonstration: Demonstration) -> list[int]:
+        """Return the tokens of a demonstrated answer, its end token among them."""
         ...
 
     def tokens_of(self, skill: Skill) -> int:

@@ -31,13 +31,7 @@ if TYPE_CHECKING:
     from tui.work import Work
 
 KIND = "kind"
-_TITLES = {
-    "build": "Builder",
-    "optimize": "Optimizer",
-    "curate": "Curator",
-    "try": "Trial",
-    "evaluate": "Evaluation",
-}
+_TITLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
 
 
 class StartScreen(ConsoleScreen):

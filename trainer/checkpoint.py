@@ -1,0 +1,130 @@
+"""Checkpoints: written whole or not at all, resumed bit for bit, all weights kept (K16, lesson 10).
+
+`checkpoints/step-NNNNN/` holds the policy's own folder (model.safetensors and its head), `state.json` and, in the
+newest one, `optimizer.pt`. A directory appears under its name by one rename, when everything in it is on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.foundation import strict_json
+from core.foundation.errors import DamagedError
+from core.foundation.visible import visible_line
+from core.state import atomic
+from trainer.policies.policy import Policy
+
+_NAME = re.compile(r"step-(\d{5,})")
+STATE, OPTIMIZER = "state.json", "optimizer.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A complete checkpoint. `state` is what the loop wrote down: step, history and the like, plain JSON."""
+
+    path: Path
+    step: int
+    state: Mapping[str, Any]
+
+    @property
+    def can_resume(self) -> bool:
+        return (self.path / OPTIMIZER).is_file()
+
+
+def directory(root: Path, step: int) -> Path:
+    """Return where the checkpoint of a step stands in a run."""
+    return root / "checkpoints" / f"step-{step:05d}"
+
+
+def write(
+    root: Path, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]
+) -> tuple[Path, str]:
+    """Write a checkpoint and return its path and the sha256 of its weights.
+
+    A complete one of that step with the same weights stays as it is.
+    """
+    target = directory(root, step)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    incoming = target.with_name(f".tmp-{target.name}")
+    shutil.rmtree(incoming, ignore_errors=True)  # what a kill left
+    incoming.mkdir()
+    policy.save(incoming)
+    torch.save({"optimizer": optimizer.state_dict(), "rng": torch.get_rng_state()}, incoming / OPTIMIZER)
+    digest = weights_hash(incoming)
+    document = {"step": step, "sha256": digest, **state}
+    atomic.write_text(incoming / STATE, strict_json.dumps(document) + "\n")
+    _sync(incoming)
+    if (target / OPTIMIZER).is_file() and _state(target).get("sha256") == digest:
+        shutil.rmtree(incoming)
+        return target, digest
+    shutil.rmtree(target, ignore_errors=True)
+    incoming.rename(target)
+    atomic.sync_directory(target.parent)
+    for other in complete(root):
+        if other.step != step:
+            (other.path / OPTIMIZER).unlink(missing_ok=True)  # the weights are small and stay; this is not
+    return target, digest
+
+
+def complete(root: Path) -> list[Checkpoint]:
+    """Return a run's complete checkpoints, oldest first."""
+    found: list[Checkpoint] = []
+    folder = root / "checkpoints"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        named = _NAME.fullmatch(path.name)
+        if named and (path / STATE).is_file():
+            found.append(Checkpoint(path, int(named.group(1)), _state(path)))
+    return sorted(found, key=lambda one: one.step)
+
+
+def latest(root: Path) -> Checkpoint | None:
+    """Return the newest checkpoint that a run can go on from."""
+    return next((one for one in reversed(complete(root)) if one.can_resume), None)
+
+
+def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) -> None:
+    """Give the optimizer and torch's random state what they had when it was written."""
+    kept = torch.load(checkpoint.path / OPTIMIZER, weights_only=True)
+    optimizer.load_state_dict(kept["optimizer"])
+    torch.set_rng_state(kept["rng"])
+
+
+def weights_hash(folder: Path) -> str:
+    """Return "sha256:..." over the weight files of a policy's folder, by name."""
+    digest = sha256()
+    for path in sorted(folder.glob("*.safetensors")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _state(path: Path) -> Mapping[str, Any]:
+    try:
+        document = strict_json.parse((path / STATE).read_bytes())
+    except ValueError as error:
+        raise DamagedError(
+            f"{visible_line(str(path / STATE))} cannot be read: {error}", hint="Remove this checkpoint and resume."
+        ) from error
+    if not isinstance(document, dict):
+        raise DamagedError(f"{visible_line(str(path / STATE))} is no JSON object.", hint="Remove this checkpoint.")
+    return document
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+    atomic.sync_directory(folder)

@@ -1,0 +1,128 @@
+"""`python -P -m trainer run DIRECTORY`: the process of one training run.
+
+The directory holds `request.json` (preset, seed, settings), or `spec.json` where the run was resolved before: then it
+goes on from its last checkpoint. `--preset` makes a run of its own in an empty directory. `--json` prints the summary
+instead of the settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.curation import jobs, training_records
+from core.curation.jobs import JobPaths, Work
+from core.foundation import strict_json
+from core.foundation.errors import DamagedError, ExuviaError, UsageError
+from core.foundation.visible import visible_line
+from core.state import atomic
+from trainer import presets
+from trainer.settings import Training, lacking, table, training_of
+from trainer.worlds import open_world
+
+
+def main(argv: list[str]) -> int:
+    """Run it and return the exit code: 0 finished, 3 stopped before the end, 1 or 2 failed."""
+    arguments = _arguments(argv)
+    root = Path(arguments.directory).absolute()
+    try:
+        with jobs.at_work(root) as work:
+            training = _resolved(work.job, arguments)
+            summary = _train(training, work, quiet=arguments.json)
+    except ExuviaError as error:
+        sys.stderr.write(f"{visible_line(str(error))} {visible_line(error.hint)}\n")
+        return int(error.exit_code)
+    if summary is None:
+        return 3
+    if arguments.json:
+        sys.stdout.write(strict_json.dumps(summary, indent=1) + "\n")
+    return 0
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -P -m trainer run")
+    parser.add_argument("directory")
+    parser.add_argument("--preset")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="another value of a setting")
+    parser.add_argument("--json", action="store_true", help="print the summary, and nothing else, on stdout")
+    return parser.parse_args(argv)
+
+
+def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
+    """Return the run as it is written down, after writing it where it is new."""
+    if job.spec.is_file():
+        return training_of(_document(job.spec)["settings"])
+    asked: Mapping[str, Any] = {}
+    if arguments.preset:
+        settings = dict(_setting(text) for text in arguments.set)
+        asked = {"preset": arguments.preset, "seed": arguments.seed, "settings": settings}
+        atomic.write_text(job.request, strict_json.dumps(asked, indent=1) + "\n")
+    elif job.request.is_file():
+        asked = _document(job.request)
+    else:
+        raise UsageError(f"{visible_line(str(job.root))} holds no request for a run.", hint="Give it a --preset.")
+    training = presets.resolve(str(asked.get("preset")), seed=asked.get("seed"), settings=asked.get("settings") or {})
+    if problem := lacking(training):
+        raise UsageError(f"The run can't begin: {problem}.", hint="Set it with --set, or take another preset.")
+    world = open_world(training.world, **training.world_options)
+    spec = {
+        "preset": training.preset,
+        "seed": training.seed,
+        "world": {"name": world.name, "fingerprint": world.fingerprint},
+        "executor": training.executor.name,
+        "steps": training.steps,
+        "settings": table(training),
+        "table4": {
+            key: {"run": ours, "paper": theirs} for key, (ours, theirs) in presets.differences(training).items()
+        },
+    }
+    atomic.write_text(job.spec, strict_json.dumps(spec, indent=1) + "\n")
+    return training
+
+
+def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | None:
+    if not quiet:
+        sys.stdout.write("\n".join(presets.resolved_lines(training)) + "\n")
+        sys.stdout.flush()
+    os.environ.setdefault("OMP_NUM_THREADS", str(training.threads))
+    from trainer.making import make_trainer  # torch: only now, so that a wrong request costs nothing
+
+    world = open_world(training.world, **training.world_options)
+    spec = _document(work.job.spec)
+    if spec["world"]["fingerprint"] != world.fingerprint:
+        raise DamagedError(
+            f"The world {world.name!r} is another one than when this run began.",
+            hint="Start a new run; its numbers can't be compared with this one's.",
+        )
+    try:
+        return make_trainer(training, world, work).run()
+    except Exception as error:
+        text = visible_line(str(error)) or type(error).__name__
+        training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
+        raise
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = strict_json.parse(path.read_bytes())
+    except ValueError as error:
+        raise DamagedError(f"{path.name} cannot be read: {error}", hint="Start a new run.") from error
+    if not isinstance(document, dict):
+        raise DamagedError(f"{path.name} is no JSON object.", hint="Start a new run.")
+    return document
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Read KEY=JSON; what is no JSON is text."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--set {visible_line(text)!r} is not KEY=VALUE.", hint="For example --set grpo.beta=0.001")
+    try:
+        return key.strip(), strict_json.parse(value)
+    except ValueError:
+        return key.strip(), value

@@ -1,0 +1,45 @@
+"""Opening and making policies by their kind; each kind's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from core.foundation import strict_json
+from core.foundation.errors import DamagedError, NotFoundError, UsageError
+from core.foundation.visible import visible_line
+from trainer.policies.policy import Policy
+
+KINDS = {"tiny": "trainer.policies.tiny", "hf": "trainer.policies.hf"}
+
+
+def make_policy(kind: str, world: str, *, seed: int, **options: Any) -> Policy:
+    """Return a policy that isn't trained yet: `make(world, seed=..., **options)` of the kind's module."""
+    if kind not in KINDS:
+        raise UsageError(f"There is no kind of policy {kind!r}.", hint=f"Kinds: {', '.join(KINDS)}.")
+    policy: Policy = import_module(KINDS[kind]).make(world, seed=seed, **options)
+    return policy
+
+
+def open_policy(directory: Path) -> Policy:
+    """Return the policy that was saved in `directory`: a policy.json, or a Hugging Face folder (config.json)."""
+    head: Any = {}
+    shown = visible_line(str(directory))
+    try:
+        head = strict_json.parse((directory / "policy.json").read_bytes())
+    except FileNotFoundError as error:
+        if not (directory / "config.json").is_file():
+            raise NotFoundError(
+                f"There is no policy in {shown}.", hint="Name a checkpoint's folder or a Hugging Face folder."
+            ) from error
+        head = {"kind": "hf"}
+    except ValueError as error:
+        raise DamagedError(f"The policy.json in {shown} cannot be read: {error}", hint="Export it again.") from error
+    kind = head.get("kind") if isinstance(head, dict) else None
+    if kind not in KINDS:
+        raise DamagedError(
+            f"The policy.json in {shown} names no kind that is known.", hint=f"Kinds: {', '.join(KINDS)}."
+        )
+    policy: Policy = import_module(KINDS[kind]).open_policy(directory, head)
+    return policy
