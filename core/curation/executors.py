@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.curation import react
 from core.curation.asking import Asker, Model, spent, together
@@ -34,6 +34,15 @@ class Executor(Protocol):
         ...
 
 
+@runtime_checkable
+class RunsMany(Protocol):
+    """A world whose attempts take long enough to be worth running several at a time."""
+
+    def run_many(self, attempts: Sequence[Attempt], executor: str) -> list[Episode]:
+        """Return an Episode for each attempt, in order, as `World.run` would one by one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ScriptedExecutor:
     """One of a world's own executors."""
@@ -41,6 +50,8 @@ class ScriptedExecutor:
     name: str
 
     def run(self, world: World, attempts: Sequence[Attempt]) -> list[Episode]:
+        if isinstance(world, RunsMany):
+            return world.run_many(attempts, self.name)
         return [world.run(task, skills, self.name) for task, skills in attempts]
 
 

@@ -14,20 +14,10 @@ from core.foundation.visible import visible_line
 from core.state import atomic
 from core.statistics.intervals import Interval
 
-COLUMNS = (
-    "arm",
-    "success",
-    "macro",
-    "steps",
-    "against none",
-    "over streams",
-    "bootstrap",
-    "p",
-    "detectable",
-    "skills",
-    "masked",
-)
-"""The table of a report: success micro with its spread over streams; differences in percentage points."""
+COLUMNS = ("arm", "success", "macro", "steps", "tokens", "skills", "masked")
+"""Each arm on its own: success micro with its spread over streams, in percent."""
+AGAINST = ("arm", "difference", "gained", "lost", "over streams", "bootstrap", "p", "detectable")
+"""Each arm against none, in percentage points."""
 
 
 def write_report(paths: StreamPaths, spec: StreamSpec) -> Summary:
@@ -74,8 +64,39 @@ def _arm_json(arm: ArmSummary) -> dict[str, Any]:
 
 
 def table(summary: Summary) -> list[tuple[str, ...]]:
-    """Return the rows of COLUMNS, an arm each; of one that was not run, the reason stands after its name."""
-    return [_row(arm) for arm in summary.arms if arm.attempts or arm.masked]
+    """Return the rows of COLUMNS, an arm that was measured each."""
+    return [
+        (
+            arm.name,
+            percent(arm.success_micro)
+            + (f" ± {100 * arm.spread.std:.1f}" if arm.spread is not None and arm.spread.std is not None else ""),
+            percent(arm.success_macro),
+            _number(arm.steps),
+            _whole(arm.tokens),
+            _number(arm.skills),
+            str(arm.masked),
+        )
+        for arm in summary.arms
+        if arm.attempts or arm.masked
+    ]
+
+
+def table_against(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows of AGAINST, an arm that was measured beside none each."""
+    return [
+        (
+            arm.name,
+            points(arm.against.difference),
+            str(arm.against.paired.gained),
+            str(arm.against.paired.lost),
+            interval_text(arm.against.over_streams),
+            interval_text(arm.against.bootstrap),
+            p_text(arm.against.p_holm),
+            points(arm.against.detectable, sign=False),
+        )
+        for arm in summary.arms
+        if arm.against is not None
+    ]
 
 
 def not_run(summary: Summary) -> list[tuple[str, str]]:
@@ -85,34 +106,6 @@ def not_run(summary: Summary) -> list[tuple[str, str]]:
         for arm in summary.arms
         if not arm.attempts and not arm.masked
     ]
-
-
-def _row(arm: ArmSummary) -> tuple[str, ...]:
-    success = percent(arm.success_micro)
-    if arm.spread is not None and arm.spread.std is not None:
-        success += f" ± {100 * arm.spread.std:.1f}"
-    against = arm.against
-    if against is None:
-        difference = interval = bootstrap = p = detectable = "-"
-    else:
-        gained, lost = against.paired.gained, against.paired.lost
-        difference = f"{points(against.difference)} (+{gained} -{lost})"
-        interval, bootstrap = _interval(against.over_streams), _interval(against.bootstrap)
-        p = p_text(against.p_holm)
-        detectable = points(against.detectable, sign=False)
-    return (
-        arm.name,
-        success,
-        percent(arm.success_macro),
-        _number(arm.steps),
-        difference,
-        interval,
-        bootstrap,
-        p,
-        detectable,
-        _number(arm.skills),
-        str(arm.masked),
-    )
 
 
 def verdicts(summary: Summary) -> list[str]:
@@ -156,14 +149,15 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
             "",
         ]
     lines += markdown(COLUMNS, table(summary))
+    lines += ["", "## Against none, on the same tasks", "", *markdown(AGAINST, table_against(summary))]
     lines += [
         "",
-        "Success is micro, in percent, ± the standard deviation over streams. Differences are in percentage points, on",
-        "the same tasks, with how many were gained and lost. *Over streams* is Student's interval of the streams' own",
-        "differences, *bootstrap* resamples whole streams (both 95 %; with fewer than ten streams the second is too",
-        "narrow). p is McNemar's, exact, after Holm; it takes tasks as independent, which tasks of one stream aren't.",
-        "*Detectable* is the difference that this many streams would find in 80 % of cases. Steps count failures at",
-        "the cap. Masked attempts were lost to infrastructure and count nowhere.",
+        "Success is micro, in percent, ± the standard deviation over streams; steps count failures at the cap.",
+        "Masked attempts were lost to infrastructure and count nowhere. Differences are in percentage points.",
+        "*Over streams* is Student's interval of the streams' own differences, *bootstrap* resamples whole streams",
+        "(both 95 %; with fewer than ten streams the second is too narrow). p is McNemar's, exact, after Holm; it",
+        "takes tasks as independent, which tasks of one stream aren't. *Detectable* is the difference that this many",
+        "streams would find in 80 % of cases.",
         "",
     ]
     lines += [f"- {sentence}" for sentence in verdicts(summary)]
@@ -235,8 +229,12 @@ def p_text(p: float | None) -> str:
     return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _interval(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
     return "-" if interval is None else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
 
 
 def _number(value: float | None) -> str:

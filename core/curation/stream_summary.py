@@ -118,7 +118,7 @@ def summarise(journal: Journal, state: str, reason: str = "", *, order: Sequence
     cap = facts.max_steps if facts is not None else 0
     control = journal.arms.get(CONTROL)
     p_values = {
-        name: _paired(control, journal.arms[name]).p_value
+        name: paired_outcomes(control, journal.arms[name]).p_value
         for name in names
         if name != CONTROL and control is not None and journal.arms[name].positions
     }
@@ -177,8 +177,8 @@ def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float |
 
 
 def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Against:
-    paired = _paired(control, record)
-    clusters = [differences for differences in _differences(control, record).values() if differences]
+    paired = paired_outcomes(control, record)
+    clusters = [differences for differences in differences_by_stream(control, record).values() if differences]
     means = spread(fmean(values) for values in clusters)
     return Against(
         paired=paired,
@@ -192,7 +192,7 @@ def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Aga
     )
 
 
-def _paired(control: ArmRecord | None, record: ArmRecord) -> Paired:
+def paired_outcomes(control: ArmRecord | None, record: ArmRecord) -> Paired:
     if control is None:
         return pair([], [])
     found = _outcomes(record)
@@ -201,7 +201,7 @@ def _paired(control: ArmRecord | None, record: ArmRecord) -> Paired:
     return pair([before[place] for place in places], [found[place] for place in places])
 
 
-def _differences(control: ArmRecord, record: ArmRecord) -> dict[int, list[float]]:
+def differences_by_stream(control: ArmRecord, record: ArmRecord) -> dict[int, list[float]]:
     """Return the differences of every pair that was measured whole, by stream."""
     before, after = _outcomes(control), _outcomes(record)
     found: dict[int, list[float]] = {}

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from core.evolution.cell_context import MatrixContext
 from core.evolution.cells import CellRequest, CellResult
 from core.evolution.desk import Desk, announce_child
 from core.evolution.events import EventName, Journal
-from core.evolution.flows import flow_of
+from core.evolution.flows import Flow, flow_of
 from core.evolution.matrix import run_cells
 from core.evolution.orphans import clean_orphans
 from core.evolution.report import render, without_leaks
@@ -45,8 +45,9 @@ HEARTBEAT_S = 1.0
 class Engine:
     """One run's life. Invariant: while it exists, this process holds the run's lock and is its journal's writer."""
 
-    def __init__(self, run: RunPaths) -> None:
+    def __init__(self, run: RunPaths, flows: Callable[[RunSpec], Flow] = flow_of) -> None:
         self.run = run
+        self._flows = flows
         self.spec: RunSpec = read_spec(run)
         self.journal = Journal(run.journal)
         self.options = RehearsalOptions.from_json({"seed": self.spec.seed, **self.spec.rehearsal})
@@ -85,7 +86,7 @@ class Engine:
     async def _work(self) -> int:
         try:
             async with self._prepared() as (desk, provider, entry):
-                result = await flow_of(self.spec)(desk, self.spec, provider, entry)
+                result = await self._flows(self.spec)(desk, self.spec, provider, entry)
                 self._note_spending(entry)
                 self._write_report(result)
                 self.journal.append(EventName.FINISHED, result=result)
@@ -270,8 +271,8 @@ class Engine:
             atomic.write_text(self.run.report, text)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the engine on the run directory given; the only argument."""
+def main(arguments: Sequence[str] | None = None, flows: Callable[[RunSpec], Flow] = flow_of) -> int:
+    """Run the engine on the run directory given, the only argument; `flows` tells what each kind of run does."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if len(given) != 1:
         print("usage: python -P -m core.evolution.engine RUN_DIRECTORY", file=sys.stderr)  # noqa: T201
@@ -279,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = RunPaths(Path(given[0]).resolve())
     try:
         with held(run.lock, timeout_s=0):
-            return asyncio.run(_run(run))
+            return asyncio.run(_run(run, flows))
     except LockedError as error:
         print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201  # the log is its terminal
         return ExitCode.FAILED
@@ -288,9 +289,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
 
 
-def _run(run: RunPaths) -> Coroutine[Any, Any, int]:
+def _run(run: RunPaths, flows: Callable[[RunSpec], Flow]) -> Coroutine[Any, Any, int]:
     async def go() -> int:
-        return await Engine(run).go()
+        return await Engine(run, flows).go()
 
     return go()
 

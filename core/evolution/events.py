@@ -53,6 +53,10 @@ class EventName(StrEnum):
     FROZEN = "frozen"  # pilot, hashes
     BASELINE = "baseline"  # version, score, evaluation_time
     REFERENCE = "reference"  # version, score, cases, state_hash, evaluation_time
+    CHOSEN = "chosen"  # batch, sessions: what a curator is shown for its next Candidate
+    OPERATION = "operation"  # batch, about, session_id, call_id, op, title, arguments, style, valid, reason
+    CURATED = "curated"  # batch, about, session_id, said: a curator is done with one Session
+    PASSED = "passed"  # batch, reason: nothing to measure came of these Sessions
     CANDIDATE = "candidate"  # round, version, edits, hypothesis, prediction, state_hash
     EVALUATED = "evaluated"  # round, version, complete, score, failed
     DECISION = "decision"  # round, version, decision, score, reference_score, supported, prediction_held, note

@@ -26,9 +26,10 @@ from core.evolution.role_tools import (
     optimizer_reach,
     publish_statements,
 )
-from core.evolution.specs import BuildSpec, EvaluateSpec, OptimizeSpec, RunSpec, TrySpec
+from core.evolution.run_paths import ENGINES
+from core.evolution.specs import BuildSpec, CurateSpec, EvaluateSpec, OptimizeSpec, RunSpec, TrySpec
 from core.evolution.trials import Trials, append_once, measured_cases
-from core.foundation.errors import BlockedError, ConflictError
+from core.foundation.errors import BlockedError, ConflictError, UsageError
 from core.models.interface import ModelEntry, Provider
 from core.state import snapshots
 from core.state.evaluation import RunScore, evaluation_of
@@ -38,7 +39,10 @@ Flow = Callable[[Desk, Any, Provider, ModelEntry], Awaitable[dict[str, Any]]]
 
 
 def flow_of(spec: RunSpec) -> Flow:
-    """Return what a run of this kind does; it gives the result that `finished` carries."""
+    """Return what a run of this kind does; it gives the result that `finished` carries.
+
+    Raises UsageError for a kind whose flow a room above brings with an engine of its own (`run_paths.ENGINES`).
+    """
     match spec:
         case BuildSpec():
             return build_flow
@@ -48,6 +52,8 @@ def flow_of(spec: RunSpec) -> Flow:
             return try_flow
         case EvaluateSpec():
             return evaluate_flow
+        case CurateSpec():
+            raise UsageError(f"This engine does not know how to {spec.kind}.", hint=f"Run {ENGINES[spec.kind]}.")
 
 
 # Build ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,20 +13,16 @@ from pydantic import Field, StrictInt
 
 from core.agents.tool import Tool, ToolContext
 from core.evolution import edits as surface
-from core.evolution.admissible import inadmissible
-from core.evolution.candidate import Staged, apply_edits, contents, stage
+from core.evolution.candidate import Staged
 from core.evolution.desk import announce_child
 from core.evolution.events import EventName
-from core.evolution.optimizer_rules import Propose, Stop, refusal
+from core.evolution.optimizer_rules import Stop, refusal
 from core.evolution.optimizer_view import view, visible_sessions
+from core.evolution.proposing import prepare
 from core.evolution.protocol_tool import Arguments, NoArguments, RefuseError, protocol_tool, require
 from core.evolution.refusal import Refusal, listed
 from core.evolution.trials import Trials, measured_cases
 from core.foundation.errors import ConflictError
-from core.foundation.visible import decode
-from core.skillrepo.document import installed
-from core.state import snapshots
-from core.state.paths import AgentPaths
 from core.state.scoreboard import read_scoreboard
 from core.traces.parsing import TraceRecord
 from core.traces.reader import TraceFile
@@ -174,26 +169,8 @@ class OptimizerDoors:
         return {"version": event["version"], "round": event["round"], "edits": event["edits"]}
 
     def _prepare(self, arguments: ProposeArguments) -> tuple[Staged, Mapping[str, Any]]:
-        desk, state = self.trials.desk, self.trials.state()
         edits = [edit.edit() for edit in arguments.edits]
-        present = contents(desk.agent.state)
-        problem = surface.problem(edits, present, library_skills(desk.agent)) or inadmissible(
-            edits, desk.benchmark, [decode(raw) for raw in present.values()]
-        )
-        expected = {case.case_id: case.expected_score for case in arguments.prediction.cases}
-        digest = surface.digest(edits)
-        number = snapshots.next_version(desk.agent)
-        command = Propose(self.trials.present(), arguments.hypothesis, expected, digest, number, problem)
-        require(refusal(state, command))
-        require(desk.budget_refusal())
-        snapshots.create(desk.agent)  # what stands now can always be gone back to (no. 65)
-        why = {edit.path: edit.why for edit in edits}
-        staged = stage(desk.agent, desk.run.candidate(number), number, lambda root: apply_edits(root, edits), why)
-        return staged, {
-            "hypothesis": arguments.hypothesis,
-            "prediction": arguments.prediction.model_dump(mode="json"),
-            "digest": digest,
-        }
+        return prepare(self.trials, edits, arguments.hypothesis, arguments.prediction.model_dump(mode="json"))
 
     async def evaluate(self, arguments: EvaluateArguments, context: ToolContext) -> dict[str, Any]:
         announce_child.set(context.announce_child)
@@ -267,13 +244,6 @@ def shortened(record: TraceRecord, limit: int = 6_000) -> dict[str, Any]:
         return value
 
     return {"timestamp": record.timestamp, "type": record.type, "payload": cut(record.payload)}
-
-
-def library_skills(agent: AgentPaths) -> frozenset[str]:
-    """Return the names of skills that belong to a library: the program's own, and installed ones marked as such."""
-    own = {entry.name for entry in resources.files("skills").iterdir() if (entry / "SKILL.md").is_file()}
-    marked = {skill.name for skill in installed(agent.skills) if "preinstall" in skill.fields}
-    return frozenset(own | marked | {"agent-initialization", "agent-creation"})
 
 
 STATUS = "Return where the protocol stands: Reference, Candidate, rounds, history, and which tools may succeed now."

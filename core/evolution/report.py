@@ -24,8 +24,8 @@ def render(view: RunView, *, scoreboard: str = "") -> str:
     parts = [_head(view, scoreboard)]
     if view.kind == "build":
         parts += [_pilots(view), _baseline(view)]
-    elif view.kind in {"optimize", "try"}:
-        parts += [_reference(view), _rounds(view), _final(view)]
+    elif view.kind in {"optimize", "curate", "try"}:
+        parts += [_reference(view), _operations(view), _rounds(view), _final(view)]
     else:
         parts += [_evaluation(view)]
     parts += [_held_out(view), _sessions(view), _limitations(view)]
@@ -152,6 +152,25 @@ def _reference(view: RunView) -> str:
     )
 
 
+def _operations(view: RunView) -> str:
+    if not view.operations:
+        return "## Operations\n\nThe curator changed nothing." if view.kind == "curate" else ""
+    rows = [
+        (
+            operation["batch"],
+            operation["op"],
+            operation.get("new_title") or operation["title"],
+            "valid" if operation["valid"] else f"invalid: {operation.get('reason')}",
+            operation.get("why"),
+            operation["session_id"],
+        )
+        for operation in view.operations
+    ]
+    valid = sum(bool(operation["valid"]) for operation in view.operations)
+    heads = ("batch", "operation", "skill", "verdict", "drawn from", "curator's Session")
+    return f"## Operations\n\n{valid} of {len(rows)} were valid.\n\n{_table(heads, rows)}"
+
+
 def _rounds(view: RunView) -> str:
     if not view.rounds:
         return "## Candidates\n\nNone was proposed."
@@ -212,7 +231,7 @@ def _held_out(view: RunView) -> str:
 
 
 def _sessions(view: RunView) -> str:
-    roles = [s for s in view.sessions if s.role in {"builder", "optimizer"}]
+    roles = [s for s in view.sessions if s.role in {"builder", "optimizer", "curator"}]
     if not roles:
         return ""
     return "## Sessions\n\n" + "\n".join(f"- {s.role}: {s.session_id} (agent {s.agent_id})" for s in roles)
@@ -222,7 +241,7 @@ def _limitations(view: RunView) -> str:
     found = []
     if view.kind == "build":
         found.append("The baseline rests on one run a Case; a rerun may differ.")
-    if view.kind in {"optimize", "try"}:
+    if view.kind in {"optimize", "curate", "try"} and view.rounds:
         found.append("Decisions follow the strict rule; a small difference may lie within noise.")
     failed = [cell for cell in view.cells if cell.state == "failed"]
     found += [f"Cell {c.case_id}/{c.run} of version {c.version} has no score: {_line(c.reason)[:300]}" for c in failed]

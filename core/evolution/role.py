@@ -7,7 +7,8 @@ number of times in a row without any progress, after which the run stops blocked
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from core.traces.shards import new_trace_path
 from core.traces.writer import TraceWriter
 
 NUDGES = 6  # in a row, without a step of the protocol between them
-Role = Literal["builder", "optimizer"]
+Role = Literal["builder", "optimizer", "curator"]
 _PROGRESS = frozenset(
     {
         EventName.AGENT,
@@ -57,7 +58,9 @@ _PROGRESS = frozenset(
 class RoleSetup:
     """What a role's Session is made of. `over` tells that its protocol has nothing left for it to do.
 
-    With a `desk` the Session may ask the operator, and under `approval` always-ask asks about each of its calls.
+    With a `desk` the Session may ask the operator, and under `approval` always-ask asks about each of its calls;
+    without `questions` it has no tool to ask by itself. Where a role has several Sessions in a run, `about` tells them
+    apart. `system_prompt` takes the place of the operator agent's own.
     """
 
     role: Role
@@ -77,6 +80,9 @@ class RoleSetup:
     over: Callable[[], bool]
     desk: Desk | None = None
     approval: ApprovalMode = "allow-all"
+    questions: bool = True
+    about: str = ""
+    system_prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,26 @@ class RoleEnd:
 
 async def play(setup: RoleSetup) -> RoleEnd:
     """Let the role work until its protocol is over, resuming its Session where the trace has one."""
-    known = _session_event(setup)
+    async with _session(setup) as session:
+        return await _work(setup, session)
+
+
+async def answer(setup: RoleSetup) -> TurnOutcome:
+    """Let the role answer its prompt in one turn, finishing it where the trace has it cut; nobody urges it on.
+
+    A turn that brought no reply in an earlier engine's life is begun once more.
+    """
+    async with _session(setup) as session:
+        if session.unfinished:
+            await session.finish()
+        turns = session.conversation.turns
+        answered = bool(turns) and turns[-1].status == "completed"
+        return await session.run_once(setup.prompt, turn=len(turns) - answered)
+
+
+@asynccontextmanager
+async def _session(setup: RoleSetup) -> AsyncIterator[Session]:
+    known = role_session(setup.journal, setup.operator, setup.role, setup.about)
     with listening(
         setup.project,
         setup.journal,
@@ -104,7 +129,7 @@ async def play(setup: RoleSetup) -> RoleEnd:
     ) as mail:
         session, trace = _open(setup, known, mail)
         try:
-            return await _work(setup, session)
+            yield session
         finally:
             await session.aclose()
             trace.close()
@@ -162,14 +187,25 @@ def _broken(outcome: TurnOutcome) -> str | None:
     return None
 
 
-def _session_event(setup: RoleSetup) -> Event:
-    """Return what the journal says of the role's Session; a new one is journalled before it begins."""
-    known = next((e for e in setup.journal.events if e["event"] == EventName.SESSION and e["role"] == setup.role), None)
+def role_session(journal: Journal, operator: AgentPaths, role: Role, about: str = "") -> Event:
+    """Return what the journal says of a role's Session (`session_id`, `trace`); a new one is journalled first."""
+    known = next(
+        (
+            e
+            for e in journal.events
+            if e["event"] == EventName.SESSION and e["role"] == role and e.get("about", "") == about
+        ),
+        None,
+    )
     if known is None:
         session_id = new_session_id()
-        path = new_trace_path(setup.operator, session_id)
-        known = setup.journal.append(
-            EventName.SESSION, role=setup.role, session_id=session_id, agent_id=setup.operator.id, trace=str(path)
+        known = journal.append(
+            EventName.SESSION,
+            role=role,
+            session_id=session_id,
+            agent_id=operator.id,
+            trace=str(new_trace_path(operator, session_id)),
+            **({"about": about} if about else {}),
         )
     return known
 
@@ -199,9 +235,9 @@ def _spec(setup: RoleSetup, session_id: str, trace: TraceWriter, mail: Mail) -> 
         provider=setup.provider,
         model=setup.model,
         entry=setup.entry,
-        system_prompt=assemble_system_prompt(operator, config, environment),
+        system_prompt=setup.system_prompt or assemble_system_prompt(operator, config, environment),
         trace=trace,
-        tools=(*setup.tools, *((AskOperator(asking.question),) if asking is not None else ())),
+        tools=(*setup.tools, *((AskOperator(asking.question),) if asking is not None and setup.questions else ())),
         background=tuple(setup.background),
         thinking_level=config.thinking_level,
         # A role works for hours and waits for a person; what bounds it is the run's budget and its turns.

@@ -6,6 +6,7 @@ Apart from the specs, so that whoever only looks at runs need not import what ch
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,11 @@ from core.foundation.clock import IDENTIFIER
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
 
-Kind = Literal["build", "optimize", "try", "evaluate"]
+Kind = Literal["build", "optimize", "try", "curate", "evaluate"]
+
+ENGINES: Mapping[str, str] = {"curate": "core.curation.engine"}
+"""Kinds of run whose process is another module than `ENGINE`: rooms above this one bring their own flow with it."""
+ENGINE = "core.evolution.engine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class RunView:
     `observed` marks one that another program runs: inferred from traces and scoreboard, without a journal, and out of
     reach of everything that needs one. `waiting_for` are the approvals (freezes, questions, tool calls) that it asked
     for and has not heard of yet, in the order asked; `approval_id` is the first of them. `told` are the operator's
-    words that it has read.
+    words that it has read. `operations` are those of a curator, valid or not, in order.
     """
 
     run_id: str
@@ -141,6 +141,7 @@ class RunView:
     approvals: tuple[Mapping[str, Any], ...] = ()
     baseline: Mapping[str, Any] | None = None
     reference: Mapping[str, Any] | None = None
+    operations: tuple[Mapping[str, Any], ...] = ()
     rounds: tuple[RoundView, ...] = ()
     heldout: tuple[HeldOutView, ...] = ()
     spent: SpentView = SpentView()
@@ -342,6 +343,7 @@ _CHANGES: Mapping[str, Any] = {
     EventName.FROZEN: _frozen,
     EventName.BASELINE: lambda view, e: replace(view, baseline=_told(e)),
     EventName.REFERENCE: lambda view, e: replace(view, reference=_told(e)),
+    EventName.OPERATION: lambda view, e: replace(view, operations=(*view.operations, _told(e))),
     EventName.CANDIDATE: _candidate,
     EventName.EVALUATED: _evaluated,
     EventName.DECISION: _decision,

@@ -18,9 +18,11 @@ from pathlib import Path
 from core.agents.isolation import processes
 from core.evolution.events import EventName, Journal, read_journal
 from core.evolution.orphans import clean_orphans
+from core.evolution.run_paths import ENGINE, ENGINES, Kind
 from core.evolution.run_view import ENDED, RunView, fold_view, is_observed
 from core.evolution.specs import (
     BuildSpec,
+    CurateSpec,
     EvaluateSpec,
     OptimizeSpec,
     RunPaths,
@@ -39,6 +41,7 @@ from core.state.paths import AgentPaths, ProjectPaths, check_id
 
 __all__ = [
     "BuildSpec",
+    "CurateSpec",
     "EvaluateSpec",
     "OptimizeSpec",
     "RunSpec",
@@ -75,7 +78,7 @@ def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, af
             raise ConflictError(f"There is already a run {run.id}.", hint="Start again; it gets another id.")
         run.root.mkdir(parents=True)
         atomic.write_text(run.spec, strict_json.dumps(spec.model_dump(mode="json"), indent=1) + "\n")
-        _launch(run)
+        _launch(run, spec.kind)
     return run.id
 
 
@@ -97,7 +100,7 @@ def resume(project: ProjectPaths, run_id: str) -> str:
         if is_alive(run):
             raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
         _alone(project.agent(view.agent_id), run_id)
-        _launch(run)
+        _launch(run, view.kind)
     deadline = time.monotonic() + LEAVING_S
     while _resumptions(run) == said and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # so that whoever looks next sees the new life and not the end of the old one
@@ -265,11 +268,11 @@ def _starting(project: ProjectPaths) -> AbstractContextManager[None]:
     return held(project.own / "starting", timeout_s=LEAVING_S)
 
 
-def _launch(run: RunPaths) -> None:
+def _launch(run: RunPaths, kind: Kind) -> None:
     """Start the engine detached: own session, no terminal, output to the run's log."""
     with run.log.open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "core.evolution.engine", str(run.root)],
+            [sys.executable, "-P", "-m", ENGINES.get(kind, ENGINE), str(run.root)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

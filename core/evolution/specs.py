@@ -126,6 +126,30 @@ class TrySpec(_Spec):
     hypothesis: Text = "The operator's edit improves the agent."
 
 
+class CurateSpec(_RoleSpec):
+    """Let a curator turn what an agent went through into skills, and measure them as Candidates (CURATION 1.1).
+
+    Each of at most `rounds` Candidates comes from `sessions` finished Sessions; `runs` a Case measure it. A Session
+    counts as a success from `success_at` points on. `top_k` and `min_overlap` are those of the retrieval that decides
+    which skills the curator sees (CURATION 2c, finding 3). The curator is the run's model, another one
+    (`curator_model`), or a trained policy (`curator`, a path). `again` takes Sessions that were curated before;
+    `dry_run` ends with what the curator proposes.
+    """
+
+    kind: Literal["curate"] = "curate"
+    target_score: Score = 100.0
+    runs: Annotated[Whole, Field(ge=1, le=20)] = 2
+    rounds: Annotated[Whole, Field(ge=1, le=100)] = 2
+    sessions: Annotated[Whole, Field(ge=1, le=100)] = 4
+    success_at: Score = 90.0
+    top_k: Annotated[Whole, Field(ge=1, le=50)] = 5
+    min_overlap: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = 0.0
+    curator: Annotated[Text, Field(min_length=1)] | None = None
+    curator_model: Model | None = None
+    again: Flag = False
+    dry_run: Flag = False
+
+
 class EvaluateSpec(_Spec):
     """Measure the agent as it is. `append` puts the result on the scoreboard; else it is evidence of the run only."""
 
@@ -135,7 +159,7 @@ class EvaluateSpec(_Spec):
     summary: Text = "Evaluation asked for by the operator."
 
 
-RunSpec = BuildSpec | OptimizeSpec | TrySpec | EvaluateSpec
+RunSpec = BuildSpec | OptimizeSpec | TrySpec | CurateSpec | EvaluateSpec
 _ADAPTER: TypeAdapter[RunSpec] = TypeAdapter(Annotated[RunSpec, Field(discriminator="kind")])
 
 

@@ -342,7 +342,12 @@ class Trials:
 
 def expected_of(candidate: Candidate) -> dict[str, float]:
     """Return the scores that a Candidate's prediction names, by Case."""
-    return {case["case_id"]: case["expected_score"] for case in candidate.prediction.get("cases", ())}
+    return expected_in(candidate.prediction)
+
+
+def expected_in(prediction: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores that a prediction names, by Case."""
+    return {case["case_id"]: case["expected_score"] for case in prediction.get("cases", ())}
 
 
 def round_cells(candidate: Candidate, cases: Sequence[str], runs: int) -> list[CellRequest]:

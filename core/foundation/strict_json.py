@@ -34,7 +34,7 @@ def parse(text: str | bytes, *, unique: bool = False) -> Any:
         if text[:1] in ("{", "["):
             # A journal has thousands of lines; most are a value and nothing around it, and need no more than this.
             try:
-                value, end = decoder.scan_once(text, 0)
+                value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]  # typeshed leaves it out
             except StopIteration:
                 end = -1
             if end == len(text):

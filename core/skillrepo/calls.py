@@ -19,7 +19,7 @@ _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _FUNCTION, _ARGS = "✿FUNCTION✿", "✿ARGS✿"
 _START = re.compile(f"{_OPEN}|{_FUNCTION}")
 _BLOCK_END = re.compile(f"{_CLOSE}|{_OPEN}")
-_MARK = re.compile("✿(?:FUNCTION|ARGS|RESULT|RETURN)✿")
+_MARK = re.compile(f"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿|{_OPEN}")
 _COLON = re.compile(r"[ \t]*[:：]?")
 _THINK, _THOUGHT = "<think>", "</think>"
 

@@ -179,11 +179,11 @@ def _read_text(path: Path, notes: list[str]) -> Skill | None:
 def _repository(skills: Iterable[Skill], links: tuple[Link, ...], notes: list[str]) -> Repository:
     kept: dict[str, Skill] = {}
     for skill in skills:
-        first = kept.setdefault(slug(skill.title), skill)
-        if first is not skill:
-            notes.append(
-                f"{visible_line(skill.title)!r}: left out: {visible_line(first.title)!r} is that skill already"
-            )
+        first = kept.get(slug(skill.title))
+        if first is None:
+            kept[slug(skill.title)] = skill
+        else:
+            notes.append(f"{visible_line(skill.title)!r}: left out: it is {visible_line(first.title)!r} once more")
     return Repository(kept.values(), links)
 
 

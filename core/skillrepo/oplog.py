@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.foundation import strict_json
 from core.foundation.clock import now_ms
 from core.foundation.errors import ConflictError, DamagedError, UsageError
 from core.foundation.visible import visible_line
@@ -21,6 +22,7 @@ from core.skillrepo.operations import Call, Change, Link, Verdict
 from core.skillrepo.repository import Repository
 from core.skillrepo.skill import Skill, read
 from core.state import jsonlines
+from core.state.atomic import append_line
 from core.state.locks import held
 
 FILE = "operations.jsonl"
@@ -123,6 +125,9 @@ class OperationLog:
     def _writing(self) -> Iterator[None]:
         with held(self.path.with_name(f".{self.path.name}.lock")):
             lines = jsonlines.read_lines(self.path, start=self._end)
+            if lines.torn:  # close the line first: it may be a whole record that lacks nothing but its end
+                append_line(self.path, "")
+                lines = jsonlines.read_lines(self.path, start=self._end)
             self._end = lines.end
             self._begun = self._begun or bool(lines.lines or lines.gaps)
             for record in lines.records:
@@ -139,12 +144,17 @@ def read_log(path: Path) -> Reading:
     """Read the operation log at `path`; see `OperationLog.read`."""
     lines = jsonlines.read_lines(path)
     notes = [f"bytes {gap.start} to {gap.end} hold no record: {gap.reason}" for gap in lines.gaps]
+    found = list(lines.lines)
     if lines.torn:
-        notes.append(f"the last line is torn ({lines.torn} bytes): its call did not happen")
+        last = _whole(path, lines.end)
+        if last is None:
+            notes.append(f"the last line is torn ({lines.torn} bytes): its call did not happen")
+        else:
+            found.append(last)
     base: tuple[Skill, ...] = ()
     links: tuple[Link, ...] = ()
     entries: list[Entry] = []
-    for line in lines.lines:
+    for line in found:
         try:
             if "base" in line.record and not entries:
                 base = tuple(read(content) for content in line.record["base"])
@@ -159,6 +169,18 @@ def read_log(path: Path) -> Reading:
             break
         entries.append(entry)
     return Reading(base, links, tuple(entries), tuple(notes))
+
+
+def _whole(path: Path, start: int) -> jsonlines.Line | None:
+    """Return the record behind the last line end, if it is whole: a writer was killed before that end only."""
+    with path.open("rb") as file:
+        file.seek(start)
+        raw = file.read()
+    try:
+        record = strict_json.parse(raw)
+    except ValueError:  # a half character too
+        return None
+    return jsonlines.Line(start, record) if isinstance(record, dict) else None
 
 
 def _record(position: int, verdict: Verdict, source: Mapping[str, Any]) -> dict[str, Any]:

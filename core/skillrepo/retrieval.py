@@ -1,31 +1,22 @@
 """Finding skills for a task: BM25 over name and description, top k, ties by title (CURATION 1.1, K3; DECISIONS 24).
 
-The scores are those of rank-bm25's BM25Okapi, in arithmetic that pays for small repositories: a skill is tokenised
-once, and a query touches no array. Two things rank-bm25 leaves to its caller are decided here:
-
-- *A hit shares a word with the query.* BM25Okapi gives 0 to a word that stands in just half of all skills, so its
-  score alone can't tell a match from a miss.
-- *A match never counts against a skill.* BM25Okapi floors a negative idf at a quarter of the average idf. In a
-  repository of one or two skills, or of skills that share most words, the average itself is not positive, and the
-  better match would rank lower. The variant `okapi` takes Lucene's never negative idf there; `rank-bm25` is the
-  library to the letter, `lucene` its idf everywhere.
+The scores are those of rank-bm25 (`core.skillrepo.bm25`), in arithmetic that pays for small repositories: a skill's
+words are counted once, and a query touches no array. A hit is a skill that shares a word with the query. The score
+can't tell that: BM25Okapi gives 0 to a word that stands in just half of all skills. For more than about a thousand
+skills `core.skillrepo.index` gives the same ranks without reading every skill.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
+from core.skillrepo.bm25 import EPSILON, K1, B, Variant, floor, idf_table, weights
 from core.skillrepo.skill import Skill
 from core.skillrepo.words import words
-
-Variant = Literal["okapi", "rank-bm25", "lucene"]
-K1, B, EPSILON = 1.5, 0.75, 0.25
-"""BM25Okapi's own defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +39,11 @@ class Terms:
 @lru_cache(maxsize=32_768)
 def terms_of(skill: Skill) -> Terms:
     """Return the skill's words; remembered, since a skill meets many queries."""
+    return count_terms(skill)
+
+
+def count_terms(skill: Skill) -> Terms:
+    """Return the words of the skill's name and description, counted."""
     found = words(f"{skill.title} {skill.description}")
     frequencies: dict[str, int] = {}
     for word in found:
@@ -55,7 +51,7 @@ def terms_of(skill: Skill) -> Terms:
     return Terms(frequencies, len(found), frozenset(words(skill.title)))
 
 
-def passes(terms: Terms, query: frozenset[str] | set[str], min_overlap: float) -> bool:
+def passes(terms: Terms, query: AbstractSet[str], min_overlap: float) -> bool:
     """Tell whether the share `min_overlap` of the title's words, or more, is in the query (CURATION 2c, finding 3)."""
     return len(terms.title & query) >= min_overlap * len(terms.title)
 
@@ -79,7 +75,7 @@ def retrieve(
     if not everything or not asked or top_k < 1:
         return ()
     entries = [terms_of(skill) for skill in everything]
-    known = set(asked)
+    known = frozenset(asked)
     found = [
         at
         for at, terms in enumerate(entries)
@@ -87,9 +83,8 @@ def retrieve(
     ]
     if not found:
         return ()
-    scores = (
-        _library_scores(entries, asked, found) if variant == "rank-bm25" else _scores(entries, asked, found, variant)
-    )
+    by_library = variant == "rank-bm25"
+    scores = _library_scores(entries, asked, found) if by_library else _scores(entries, asked, found, variant)
     ranked = heapq.nsmallest(top_k, zip(scores, found, strict=True), key=lambda at: (-at[0], everything[at[1]].title))
     return tuple(Hit(everything[at], score) for score, at in ranked)
 
@@ -100,46 +95,26 @@ def _scores(entries: list[Terms], asked: Sequence[str], found: list[int], varian
     for terms in entries:
         for word in terms.frequencies:
             documents[word] = documents.get(word, 0) + 1
-    idf = idf_table(count)
-    lucene = variant == "lucene"
-    floor = 0.0
-    if not lucene:
-        floor = EPSILON * (sum(idf[frequency] for frequency in documents.values()) / len(documents))
-        lucene = floor <= 0.0
-    weights: list[tuple[str, float]] = []
-    for word in asked:
-        frequency = documents.get(word)
-        if frequency is not None:
-            value = lucene_idf(count, frequency) if lucene else idf[frequency]
-            weights.append((word, (value if value >= 0.0 else floor) * (K1 + 1)))
-    average = sum(terms.length for terms in entries) / count
+    table = idf_table(count)
+    floored = floor(sum([table[frequency] for frequency in documents.values()]), len(documents), variant)
+    factors = weights([(word, documents.get(word, 0)) for word in asked], count, floored)
+    average = sum([terms.length for terms in entries]) / count
     scores: list[float] = []
     for at in found:
         terms = entries[at]
         weight = K1 * (1 - B + B * terms.length / average)
-        total = 0.0
         frequencies = terms.frequencies
-        for word, value in weights:
+        total = 0.0
+        for word, factor in factors:
             if word in frequencies:
                 times = frequencies[word]
-                total += value * times / (times + weight)
+                total += factor * times / (times + weight)
         scores.append(total)
     return scores
 
 
-@lru_cache(maxsize=256)
-def idf_table(count: int) -> tuple[float, ...]:
-    """Return Okapi's idf of a word by the number of skills it occurs in (0 to `count`), unfloored."""
-    return tuple(math.log(count - frequency + 0.5) - math.log(frequency + 0.5) for frequency in range(count + 1))
-
-
-def lucene_idf(count: int, frequency: int) -> float:
-    """Return Lucene's idf, which is never negative."""
-    return math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
-
-
 def _library_scores(entries: list[Terms], asked: Sequence[str], found: list[int]) -> list[float]:
-    from rank_bm25 import BM25Okapi  # numpy: half a command's start, and only this variant needs it
+    from rank_bm25 import BM25Okapi  # brings numpy, which nothing else here needs
 
     corpus = [[word for word, times in terms.frequencies.items() for _ in range(times)] for terms in entries]
     scores = BM25Okapi(corpus, k1=K1, b=B, epsilon=EPSILON).get_scores(list(asked))

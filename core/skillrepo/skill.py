@@ -43,7 +43,7 @@ def read(content: str | bytes) -> Skill:
     return found
 
 
-def problem_of(content: str) -> str:
+def problem_of(content: str | bytes) -> str:
     """Return why `read` would refuse `content`, empty where it would not."""
     found = _read(content)
     return found if isinstance(found, str) else ""

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from tui.work import Work
 
 KIND = "kind"
-_TITLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
+_TITLES = {
+    "build": "Builder",
+    "optimize": "Optimizer",
+    "curate": "Curator",
+    "try": "Trial",
+    "evaluate": "Evaluation",
+}
 
 
 class StartScreen(ConsoleScreen):

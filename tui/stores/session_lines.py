@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from tui.stores.meters import Meter
     from tui.stores.trace_lines import TraceLine
 
-ROLES = {"build": "Builder", "optimize": "Optimizer", "try": "Trial", "evaluate": "Evaluation"}
+ROLES = {
+    "build": "Builder",
+    "optimize": "Optimizer",
+    "curate": "Curator",
+    "try": "Trial",
+    "evaluate": "Evaluation",
+}
 RUNNING = frozenset({"running", "repairing"})
-ROLE_RUNS = frozenset({"build", "optimize"})
-"""Kinds of run with a Session of their own, a Builder's or an Optimizer's."""
+ROLE_RUNS = frozenset({"build", "optimize", "curate"})
+"""Kinds of run with a Session of their own, a Builder's, an Optimizer's or (the latest of several) a curator's."""
 _STEERING = re.compile(r"^\[user_steering\]\s*(.*?)\s*(\[/user_steering\])?$", re.DOTALL)
 _ID_TIME = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)")
 
@@ -118,8 +124,8 @@ class SessionsView:
 def line_of(view: RunView, others: Sequence[RunView] = ()) -> RunLine:
     """Return the line of a run as far as its view tells; `others` are the runs that may have followed it."""
     role = ROLES.get(view.kind, view.kind)
-    wanted = {"build": ("builder",), "optimize": ("optimizer",)}.get(view.kind, ())
-    own = [session for session in view.sessions if session.role in ("builder", "optimizer")]
+    wanted = {"build": ("builder",), "optimize": ("optimizer",), "curate": ("curator",)}.get(view.kind, ())
+    own = [session for session in view.sessions if session.role in ("builder", "optimizer", "curator")]
     if view.kind == "build" and own and own[-1].role == "optimizer":
         role, wanted = "Optimizer", ("optimizer",)  # a Builder's run that goes on to optimize
     mine = [session for session in own if not wanted or session.role in wanted] or list(view.sessions)
@@ -239,7 +245,7 @@ def came_of(view: RunView) -> str:
         return ""
     result = view.result or {}
     first, last = _score(view.baseline or result.get("baseline")), _score(result.get("final"))
-    if view.kind == "optimize" and first is not None and last is not None:
+    if view.kind in ("optimize", "curate") and first is not None and last is not None:
         kept = sum(entry.decision == "accepted" for entry in view.rounds)
         return f"{first:.2f} to {last:.2f}, {kept} of {len(view.rounds)} kept"
     return f"Baseline {first:.2f}" if first is not None else ""
@@ -266,8 +272,8 @@ def step_of(view: RunView) -> str:
     spec = view.spec
     if view.observed:
         return _observed_step(view)
-    if view.kind == "optimize" or view.rounds:
-        goal = spec if view.kind == "optimize" else (spec.get("then_optimize") or {})
+    if view.kind in ("optimize", "curate") or view.rounds:
+        goal = spec if view.kind in ("optimize", "curate") else (spec.get("then_optimize") or {})
         return f"round {len(view.rounds)}/{goal.get('rounds', '?')}"
     if view.kind == "build":
         under_way = max((cell.index for cell in view.cells if cell.stage == "pilot"), default=0)

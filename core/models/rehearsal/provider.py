@@ -22,12 +22,13 @@ from core.models.rehearsal.faults import Faults
 from core.models.rehearsal.options import RehearsalOptions
 from core.models.rehearsal.transcript import Reply
 
-Role = Literal["builder", "optimizer", "evaluator", "target"]
+Role = Literal["builder", "optimizer", "curator", "evaluator", "target"]
 MODEL_IDS = ("rehearsal-1", "rehearsal-clumsy")
 # The tool that only one role has.
 _MARKS: tuple[tuple[str, Role], ...] = (
     ("request_freeze", "builder"),
     ("propose_candidate", "optimizer"),
+    ("new_skill_insert", "curator"),
     ("launch_target", "evaluator"),
 )
 _CHARACTERS_PER_TOKEN = 4
@@ -50,6 +51,10 @@ def reply_of(role: Role) -> Callable[[Request, int], Reply]:
         from core.models.rehearsal import optimizer
 
         return optimizer.reply
+    if role == "curator":
+        from core.models.rehearsal import curator
+
+        return curator.reply
     if role == "evaluator":
         from core.models.rehearsal import evaluator
 

@@ -81,7 +81,6 @@ class Luck:
 
     heeds: float
     need: float
-    dulled: float
     lands: float
     systematic: float
     wary: float
@@ -95,9 +94,18 @@ class Luck:
     def of(cls, seed: int, visits: int = 64) -> Luck:
         """Draw the luck of a task's seed."""
         draw = Random(f"luck {seed}").random
-        single = [draw() for _ in range(8)]
-        many = [tuple(draw() for _ in range(visits)) for _ in range(3)]
-        return cls(*single, *many)
+        return cls(
+            heeds=draw(),
+            need=draw(),
+            lands=draw(),
+            systematic=draw(),
+            wary=draw(),
+            second_look=draw(),
+            judges=draw(),
+            opens=tuple(draw() for _ in range(visits)),
+            picks=tuple(draw() for _ in range(visits)),
+            order=tuple(draw() for _ in range(visits)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +142,7 @@ def conduct(goal: Goal, readings: Sequence[Reading], habits: Habits, luck: Luck)
     used = [entry for entry in heard if entry is followed or entry[1].searches or entry[1].opens]
     innate = habits.needs.get(family, 1.0)
     if followed:
-        own = [step for step in followed[1].meanings if step is not Meaning.SEARCH and step is not Meaning.OPEN]
-        steps = _completed(own, family, habits, luck)
+        steps = _completed(followed[1].meanings, family, habits, luck)
     else:
         steps = [Meaning.TAKE]
         if need and need is not Meaning.REPEAT and luck.need < innate:
@@ -152,9 +159,10 @@ def conduct(goal: Goal, readings: Sequence[Reading], habits: Habits, luck: Luck)
     )
 
 
-def _completed(steps: list[Meaning], family: str, habits: Habits, luck: Luck) -> list[Meaning]:
+def _completed(told: Sequence[Meaning], family: str, habits: Habits, luck: Luck) -> list[Meaning]:
     """Add what a followed skill leaves out and the executor does by itself all the same, less often than without it."""
     need = NEEDS.get(family)
+    steps: list[Meaning] = [step for step in told if step is not Meaning.SEARCH and step is not Meaning.OPEN]
     if Meaning.TAKE not in steps:
         steps = [Meaning.TAKE, *steps]
     if family != "look" and Meaning.PUT not in steps and luck.lands < habits.lands:

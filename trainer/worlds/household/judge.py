@@ -8,6 +8,7 @@ claims was seen in the trajectory or is what the task's own family asks for.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from core.curation.worlds import ContentVerdict, Episode
 from core.foundation.errors import UsageError
@@ -17,14 +18,32 @@ from trainer.worlds.household.reading import META, Meaning, Reading, named_in, r
 from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import TOOLS
 
-CHANGES = (Meaning.CLEAN, Meaning.HEAT, Meaning.COOL, Meaning.LAMP)
+CHANGES: Mapping[Meaning, str] = {
+    Meaning.CLEAN: "sinkbasin",
+    Meaning.HEAT: "microwave",
+    Meaning.COOL: "fridge",
+    Meaning.LAMP: "",
+}
+"""What a family's step needs as its tool."""
 MOST_LINES = 14
+MOST_VAGUE = 0.2  # of the lines
 LEAST_STEPS = 3
-LEAST_META = 2
+LEAST_META = 2  # for a skill of meta steps alone
 _VERBS = {"clean": Meaning.CLEAN, "heat": Meaning.HEAT, "cool": Meaning.COOL, "use": Meaning.LAMP}
-_ACTION = re.compile(
-    r"\b(?:go to \w+ \d|(?:open|close|examine) \w+ \d|take \w+ \d+ from|(?:move|put) \w+ \d+ (?:to|in)|"
-    r"(?:clean|heat|cool) \w+ \d+ with|use desklamp \d)"
+_COMMAND = re.compile(
+    r"\W*(?:go to|open|close|examine|take|move|put|clean|heat|cool|use) \w+(?: \d+)?"
+    r"(?: (?:from|to|in|on|in/on|with) \w+(?: \d+)?)?\W*"
+)
+_ACTION = re.compile(r"\b(?:go to|open|close|examine|take|move|put|clean|heat|cool|use) \w+ \d")
+_RECOUNT = re.compile(
+    r"\b(?:in this (?:task|run|episode|trajectory)|(?:the (?:agent|executor)|i|we) (?:then )?"
+    r"(?:went|found|took|cleaned|heated|cooled|moved|opened|checked|put|picked|used))\b"
+)
+_FIND = re.compile(r"\b(?:find|locate|look for|search for)\b")
+_BOTH_AT_ONCE = re.compile(
+    r"\b(?:take|pick up|carry|hold|grab)\w*\b.{0,20}\b(?:two|both|them)\b.{0,20}"
+    r"\b(?:at once|at the same time|together)\b|"
+    r"\bhands? (?:can )?holds? (?:both|two)\b"
 )
 
 
@@ -37,26 +56,29 @@ def _done(episode: Episode) -> set[Meaning]:
     }
 
 
-def _abstract(reading: Reading, description: str) -> str:
-    objects, places = named_in(description)
-    tools = set(TOOLS.values())
+def _abstract(reading: Reading, description: str, family: str) -> str:
+    objects, places = named_in(f"{reading.title}\n{description}")
     if reading.objects or objects:
         return "ABSTRACTION: it names an object or a numbered instance"
-    if reading.places or set(places) - tools:
+    tools = {CHANGES[at.meaning] for at in reading.instructions if at.meaning in CHANGES} | {TOOLS.get(family)}
+    if (set(places) | {place for line in reading.lines for place in line.places}) - tools:
         return "ABSTRACTION: it names a place that another task won't have"
     return ""
 
 
 def _reusable(reading: Reading, body: str) -> str:
-    if len(_ACTION.findall(body.lower())) >= 2:
+    plain = body.lower()
+    commands = sum(_COMMAND.fullmatch(line) is not None for line in plain.split("\n"))
+    if len(_ACTION.findall(plain)) >= 2 or commands >= 3:
         return "REUSABILITY: it copies the trajectory"
-    changes = {at.meaning for at in reading.instructions if at.meaning in CHANGES and not at.families}
-    if len(changes) > 1:
+    if _RECOUNT.search(plain):
+        return "REUSABILITY: it tells what happened once"
+    if len({at.meaning for at in reading.instructions if at.meaning in CHANGES}) > 1:
         return "REUSABILITY: several kinds of task in one skill"
     if len(reading.lines) > MOST_LINES:
         return "REUSABILITY: longer than a skill that is one thing"
-    once = [line.text.lower() for line in reading.lines]
-    if len(set(once)) < len(once):
+    texts = [line.text.lower() for line in reading.lines]
+    if len(set(texts)) < len(texts):
         return "REUSABILITY: it repeats itself"
     return ""
 
@@ -65,19 +87,27 @@ def _actionable(reading: Reading) -> str:
     meanings = {at.meaning for at in reading.instructions}
     if not meanings:
         return "ACTIONABILITY: no step that can be done"
-    least = LEAST_META if meanings <= META else LEAST_STEPS
-    if len(meanings) < least:
+    finds = any(_FIND.search(line.text.lower()) for line in reading.lines) and Meaning.SEARCH not in meanings
+    if len(meanings) + finds < (LEAST_META if meanings <= META else LEAST_STEPS):
         return "ACTIONABILITY: too few steps"
-    if reading.vague:
+    if reading.vague > MOST_VAGUE * len(reading.lines):
         return "ACTIONABILITY: empty advice"
     return ""
 
 
-def _faithful(reading: Reading, episode: Episode) -> str:
+def _faithful(reading: Reading, body: str, episode: Episode) -> str:
     known = _done(episode) | {NEEDS.get(episode.task.family)}
-    for at in reading.instructions:
-        if at.meaning in CHANGES and not at.families and at.meaning not in known:
-            return f"FAITHFULNESS: nothing in the trajectory or the task supports {at.meaning.value}"
+    for line in reading.lines:
+        for at in line.instructions:
+            if at.meaning not in CHANGES:
+                continue
+            if at.meaning not in known:
+                return f"FAITHFULNESS: nothing in the trajectory or the task supports {at.meaning.value}"
+            others = set(line.places) & set(CHANGES.values()) - {CHANGES[at.meaning]}
+            if others:
+                return f"FAITHFULNESS: {at.meaning.value} is not done with a {min(others)}"
+    if _BOTH_AT_ONCE.search(body.lower()):
+        return "FAITHFULNESS: a hand holds one object"
     return ""
 
 
@@ -89,10 +119,10 @@ def judge_content(content: str, episode: Episode) -> ContentVerdict:
         return ContentVerdict(False, ("UNREADABLE",), str(error))
     reading = read_skill(skill)
     found = [
-        _abstract(reading, skill.description),
+        _abstract(reading, skill.description, episode.task.family),
         _reusable(reading, skill.body),
         _actionable(reading),
-        _faithful(reading, episode),
+        _faithful(reading, skill.body, episode),
     ]
     issues = tuple(problem.partition(":")[0] for problem in found if problem)
     return ContentVerdict(not issues, issues, "; ".join(problem for problem in found if problem))

@@ -160,21 +160,23 @@ _RULES: tuple[tuple[Meaning, re.Pattern[str]], ...] = (
         Meaning.CLEAN,
         re.compile(
             rf"{_ADJECTIVE}\bclean(?:ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|up)\b|\b(?:wash|rins|scrub)(?:e|ing)?\b|"
-            r"\buse the sink(?:basin)?\b"
+            r"\buse the sink(?:basin)?\b|\bhav(?:e|ing) (?:cleaned|washed|rinsed)\b"
         ),
     ),
     (
         Meaning.HEAT,
         re.compile(
             rf"{_ADJECTIVE}\b(?:heat|warm)(?:ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|up)\b|"
-            r"\bmicrowave (?:it|them|the)\b|\b(?:make|get) (?:it|them|the \w+) (?:hot|warm)\b|\buse the microwave\b"
+            r"\bmicrowave (?:it|them|the)\b|\b(?:make|get) (?:it|them|the \w+) (?:hot|warm)\b|\buse the microwave\b|"
+            r"\bhav(?:e|ing) (?:heated|warmed)\b"
         ),
     ),
     (
         Meaning.COOL,
         re.compile(
             rf"{_ADJECTIVE}\b(?:cool|chill|refrigerat)(?:e|ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|down)\b|"
-            r"\b(?:make|get) (?:it|them|the \w+) (?:cool|cold)\b|\buse the fridge\b"
+            r"\b(?:make|get) (?:it|them|the \w+) (?:cool|cold)\b|\buse the fridge\b|"
+            r"\bhav(?:e|ing) (?:cooled|chilled)\b"
         ),
     ),
     (
@@ -205,7 +207,8 @@ _SEARCHES = re.compile(
     r"systematic(?:ally)? search|search systematically"
 )
 _OPENS = re.compile(
-    rf"\bopen(?:ing)?\b (?!surface|shel|counter|place|area|spot|ones\b|side).{{0,40}}?\b{_CLOSED_THING}"
+    rf"\bopen(?:ing)?\b (?!surface|shel|counter|place|area|spot|ones\b|side).{{0,40}}?\b{_CLOSED_THING}|"
+    r"\b(?:closed|shut) .{0,40}\b(?:has|have|must|needs?|should) (?:to )?(?:be )?opened\b"
 )
 _OPENS_IT = re.compile(r"\bopen(?:ing)? (?:it|them|each|those|these|every one|any)\b")
 _VERIFIES = re.compile(
@@ -218,6 +221,7 @@ _VAGUE = re.compile(
 )
 _OBJECT = re.compile(rf"\b(?P<name>{'|'.join(sorted(LIES_ON, key=len, reverse=True))})(?:s|es)?\b(?: (?P<number>\d+))?")
 _PLACE = re.compile(rf"\b(?P<name>{'|'.join(sorted(PLACES, key=len, reverse=True))}|sink)\b(?: (?P<number>\d+))?")
+_ANY_PLACE = re.compile(r"\b(?:a|an|any|each|every|some|another|closed|or)\s+$")
 _NOT_A_THING = re.compile(r"\bwatch (?:out|for)\b|\bsafe (?:to|way|side|and)\b|\b(?:is|be) safe\b|\bpot(?:ential)\b")
 
 
@@ -275,11 +279,17 @@ def _sentence(sentence: str) -> list[Instruction]:
 
 
 def named_in(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the kinds of object and of place that a text names; a numbered place (`cabinet 3`) is an instance too."""
+    """Return the kinds of object and of place that a text names.
+
+    A numbered place (`cabinet 3`) is an instance like an object; a kind in general ("a closed drawer or cabinet",
+    "cabinets") names no place.
+    """
     plain = _NOT_A_THING.sub(" ", text.lower())
     objects = [match["name"] for match in _OBJECT.finditer(plain)]
     places: list[str] = []
     for match in _PLACE.finditer(plain):
+        if not match["number"] and _ANY_PLACE.search(plain, 0, match.start()):
+            continue
         place = "sinkbasin" if match["name"] == "sink" else match["name"]
         (objects if match["number"] else places).append(place)
     return tuple(dict.fromkeys(objects)), tuple(dict.fromkeys(places))
@@ -334,7 +344,7 @@ def patterns() -> tuple[str, ...]:
     """Return every pattern that a reading depends on, for the world's fingerprint."""
     single = (
         _NO_INSTRUCTION, _SENTENCE, _CLAUSE, _MARKER, _NEGATION, _REMIND, _LEADING, _TRAILING, _BEFORE, _AFTER,
-        _SEARCHES, _OPENS, _OPENS_IT, _VERIFIES, _VAGUE, _OBJECT, _PLACE, _NOT_A_THING,
+        _SEARCHES, _OPENS, _OPENS_IT, _VERIFIES, _VAGUE, _OBJECT, _PLACE, _ANY_PLACE, _NOT_A_THING,
     )  # fmt: skip
     return (
         *(pattern.pattern for pattern in single),

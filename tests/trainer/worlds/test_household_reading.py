@@ -1,0 +1,158 @@
+"""How executors read skills: whatever the wording, and never what a text forbids."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.skillrepo.skill import write
+from trainer.worlds.household.reading import Reading, named_in, read_skill
+from trainer.worlds.household.words import FILLERS, LINES, lexicon, skill_tokens
+
+
+def reading(body: str, title: str = "Put") -> Reading:
+    return read_skill(write(title, "Put an object in a place.", body))
+
+
+def meanings(body: str, family: str = "pick") -> str:
+    return " ".join(meaning.value for meaning in reading(body).told[family].meanings)
+
+
+WORDINGS = (
+    ("Search every receptacle once.", "SEARCH"),
+    ("Check all surfaces, then the containers, one at a time.", "SEARCH"),
+    ("Go through the receptacles systematically.", "SEARCH"),
+    ("Systematically explore the room; don't revisit places.", "SEARCH"),
+    ("Visit unvisited receptacles until the object is found.", "SEARCH"),
+    ("Look inside each cabinet and drawer in turn.", "SEARCH"),
+    ("Keep a list of checked locations and only inspect those not yet visited.", "SEARCH"),
+    ("Scan every location before giving up.", "SEARCH"),
+    ("Open closed containers.", "OPEN"),
+    ("If a receptacle is closed, open it before moving on.", "OPEN"),
+    ("Always open a closed drawer or cabinet to see what is inside.", "OPEN"),
+    ("Closed containers must be opened.", "OPEN"),
+    ("Whenever you meet a closed door, open it.", "OPEN"),
+    ("Don't forget to open closed cabinets.", "OPEN"),
+    ("Take the object.", "TAKE"),
+    ("Pick it up as soon as you see it.", "TAKE"),
+    ("Pick up the target item.", "TAKE"),
+    ("Grab the object once it is in sight.", "TAKE"),
+    ("Retrieve the requested item.", "TAKE"),
+    ("Collect the item with the take command.", "TAKE"),
+    ("Clean it with the sinkbasin.", "CLEAN"),
+    ("Go to the sink and wash the object.", "CLEAN"),
+    ("Rinse it at the sinkbasin.", "CLEAN"),
+    ("Carry it to the sinkbasin to clean it.", "CLEAN"),
+    ("Use the sinkbasin on the object.", "CLEAN"),
+    ("Remember to wash it before delivery.", "CLEAN"),
+    ("Heat it with the microwave.", "HEAT"),
+    ("Warm the object up in the microwave.", "HEAT"),
+    ("Use the microwave to make it hot.", "HEAT"),
+    ("Bring the object to the microwave and heat it there.", "HEAT"),
+    ("Microwave it.", "HEAT"),
+    ("Cool it with the fridge.", "COOL"),
+    ("Chill the object in the fridge.", "COOL"),
+    ("Take it to the fridge to cool it down.", "COOL"),
+    ("Refrigerate it.", "COOL"),
+    ("Turn on the desklamp.", "LAMP"),
+    ("Switch the lamp on while you hold the object.", "LAMP"),
+    ("Use the desklamp.", "LAMP"),
+    ("Examine the object under the light of the desklamp.", "LAMP"),
+    ("Walk up to the lamp and switch it on.", "LAMP"),
+    ("Go to the destination.", "GOTO"),
+    ("Carry the object to the target receptacle.", "GOTO"),
+    ("Head to where it belongs.", "GOTO"),
+    ("Move to the receptacle named in the task.", "GOTO"),
+    ("Put it down.", "PUT"),
+    ("Place the object there.", "PUT"),
+    ("Drop it off.", "PUT"),
+    ("Set it down inside.", "PUT"),
+    ("Put it in the destination.", "GOTO PUT"),
+    ("Place the object in the target receptacle.", "GOTO PUT"),
+    ("Deliver it to the destination.", "GOTO PUT"),
+    ("Bring it to the destination and leave it there.", "GOTO PUT"),
+    ("Move it to the target location.", "GOTO PUT"),
+    ("Repeat for the second object.", "REPEAT"),
+    ("Do the same for the other one.", "REPEAT"),
+    ("Then fetch the second item and deliver it as well.", "REPEAT PUT"),
+    ("Go back for another one.", "REPEAT"),
+    ("Verify that it is done.", "VERIFY"),
+    ("Double-check the state of the object.", "VERIFY"),
+    ("Make sure every condition holds.", "VERIFY"),
+    ("Make sure to put it down.", "PUT"),
+    ("Take the object, clean it at the sinkbasin, then put it in the destination.", "TAKE CLEAN GOTO PUT"),
+    ("Before putting it down, heat it with the microwave.", "HEAT PUT"),
+    ("Go to the destination only after you have cooled it with the fridge.", "COOL GOTO"),
+    ("Once you have washed it, bring it to the destination.", "CLEAN GOTO"),
+    ("Do not heat it.", ""),
+    ("Never put it down before cleaning.", ""),
+    ("Don't open anything.", ""),
+    ("A clean object is not a hot object.", ""),
+    ("The task is done when the clean object lies there.", ""),
+    ("Search open surfaces first.", ""),
+    ("This works in kitchens and bathrooms alike.", ""),
+    ("Be careful.", ""),
+    ("Nothing happens means that the command was wrong.", ""),
+    ("Then give the command again.", ""),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), WORDINGS)
+def test_a_wording_is_understood(text: str, expected: str) -> None:
+    assert meanings(text) == expected
+
+
+@pytest.mark.parametrize("mark", ["- ", "* ", "1. ", "2) ", "Step 3: ", "- [ ] ", "> "])
+def test_list_marks_and_emphasis_say_nothing(mark: str) -> None:
+    assert meanings(f"{mark}**Take** the `object`.") == "TAKE"
+
+
+def test_a_condition_binds_to_its_family() -> None:
+    body = "If the task wants it clean, wash it at the sinkbasin.\nTake the object.\nHeat it when it must be hot."
+    assert meanings(body, "clean") == "CLEAN TAKE"
+    assert meanings(body, "heat") == "TAKE HEAT"
+    assert meanings(body, "pick") == "TAKE"
+    assert meanings("If you see it, take it.", "look") == "TAKE"
+
+
+def test_sections_that_warn_are_no_instructions() -> None:
+    body = "# Workflow\nTake the object.\n# When NOT to use\nHeat it with the microwave.\n# Then\nPut it down."
+    assert meanings(body) == "TAKE PUT"
+    body = "# Workflow\nTake the object.\n## Common mistakes\nPutting it down too early.\n### More\nUse the desklamp."
+    assert meanings(body) == "TAKE"
+
+
+def test_vague_lines_and_names_are_counted() -> None:
+    read = reading("Be careful.\nTake the apple.\nLook on the dresser.\nGo to cabinet 3.\nWash it at the sinkbasin.")
+    assert (read.vague, read.objects, read.places) == (1, 2, 1)
+    assert reading("Take the object.", title="Put apple").objects == 1
+    # The sinkbasin is the tool of a skill that cleans, and a mere place elsewhere.
+    assert reading("Go to the sinkbasin.").places == 1
+
+
+def test_kinds_in_general_name_no_place() -> None:
+    assert named_in("Check cabinets, drawers and shelves; open a closed drawer or cabinet.") == ((), ())
+    assert named_in("Look in the cabinet and on countertop 2.") == (("countertop",), ("cabinet",))
+    assert named_in("Watch out, it is safe to go; there is a potential.") == ((), ())
+    assert named_in("two apples and a knife") == (("apple", "knife"), ())
+
+
+@pytest.mark.parametrize("key", LINES)
+def test_each_line_of_the_lexicon_is_its_key(key: str) -> None:
+    skill = write("Put clean", "d", f"# Workflow\n1. {LINES[key]}")
+    assert skill_tokens(skill) == (("put", "clean"), (key,))
+    assert read_skill(skill).vague == read_skill(skill).objects == read_skill(skill).places == 0 or key == "VERIFY"
+
+
+@pytest.mark.parametrize("key", FILLERS)
+def test_each_filler_says_nothing(key: str) -> None:
+    skill = write("Put", "d", f"# Workflow\n1. Take the object.\n{FILLERS[key]}")
+    assert skill_tokens(skill) == (("put",), ("TAKE", key))
+    assert read_skill(skill).vague == 1
+
+
+def test_things_come_back_as_their_names() -> None:
+    words = lexicon()
+    for thing in words.things:
+        skill = write(f"put {thing}", "d", f"# Workflow\n{words.sentence(thing)}")
+        assert skill_tokens(skill) == (("put", thing), (thing,))
+        assert read_skill(skill).objects + read_skill(skill).places == 2
