@@ -89,17 +89,17 @@ def _at(text: str, position: int, severity: Literal["error", "warning"], message
     return Diagnostic(severity, line, position - text.rfind("\n", 0, position), message)
 
 
-def _split(text: str, found: list[Diagnostic]) -> tuple[list[str], str]:
-    """Return the lines of the front matter and the body."""
+def _split(text: str, found: list[Diagnostic]) -> tuple[list[str] | None, str]:
+    """Return the lines of the front matter (None: there is none) and the body."""
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
         found.append(Diagnostic("error", 1, 1, "does not start with a front matter line '---'"))
-        return [], text
+        return None, text
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() == "---":
             return lines[1:number], "\n".join(lines[number + 1 :])
     found.append(Diagnostic("error", 1, 1, "the front matter is not closed by a line '---'"))
-    return [], text
+    return None, text
 
 
 def _lenient(lines: list[str]) -> dict[str, str]:
@@ -206,13 +206,14 @@ def read_text(raw: bytes | str, *, directory: str | None = None) -> SkillDocumen
     """Read a SKILL.md. `directory` is its directory's name, which wins over the name in the front matter."""
     found: list[Diagnostic] = []
     text = _decoded(raw.encode("utf-8", errors="surrogatepass") if isinstance(raw, str) else raw, found)
-    lines, body = _split(text, found)
-    document = _yaml(lines, found) if lines else None
+    head, body = _split(text, found)
+    lines = head or []
+    document = _yaml(lines, found) if head is not None else None
     fields = _lenient(lines) if document is None else {key: _as_text(value) for key, value in document.items()}
     stated = fields.get("name", "")
     description = fields.get("description", "")
     _judge(stated, description, directory, lines, found)
-    dialect: Dialect = _detect(document) if lines else "none"
+    dialect: Dialect = _detect(document) if head is not None else "none"
     if dialect == "agent-skills" and document is not None:
         _judge_optional(document, lines, found)
     metadata = _texts((document or {}).get("metadata"))
@@ -235,8 +236,9 @@ def read_curated(raw: bytes | str) -> SkillDocument:
     """
     found: list[Diagnostic] = []
     text = _decoded(raw.encode("utf-8", errors="surrogatepass") if isinstance(raw, str) else raw, found)
-    lines, body = _split(text, found)
-    document = _yaml(lines, found) if lines else None
+    head, body = _split(text, found)
+    lines = head or []
+    document = _yaml(lines, found) if head is not None else None
     fields = _lenient(lines) if document is None else {key: _as_text(value) for key, value in document.items()}
     title, description = fields.get("name", ""), fields.get("description", "")
     for key, value in (document or {}).items():
@@ -247,13 +249,13 @@ def read_curated(raw: bytes | str) -> SkillDocument:
             )
         elif not isinstance(value, str):
             found.append(Diagnostic("error", at, _value_column(lines, key), f"{key} is no text; put it in quotes"))
-    if lines:
+    if head is not None:
         if problem := title_problem(title):
             found.append(Diagnostic("error", _line_of(lines, "name"), _value_column(lines, "name"), problem))
         _judge_description(description, lines, found)
         if not body.strip():
             found.append(Diagnostic("error", len(lines) + 2, 1, "has no body below the front matter"))
-    dialect: Dialect = _detect(document) if lines else "none"
+    dialect: Dialect = _detect(document) if head is not None else "none"
     return SkillDocument(title, description, dialect, fields, body, tuple(found), text)
 
 

@@ -17,7 +17,7 @@ from core.foundation.errors import ConflictError, NotFoundError, UsageError
 from core.foundation.visible import visible_line
 from core.skillrepo import directory as repositories
 from core.skillrepo import packed
-from core.skillrepo.folder import read_folder
+from core.skillrepo.folder import SkillFolder, read_folder
 from core.skillrepo.repository import Repository
 from core.skillrepo.skill import Skill, write
 from core.skillrepo.titles import folder_name
@@ -73,13 +73,22 @@ def import_skills(source: Path) -> Imported:
             except UsageError as error:
                 notes.append(f"{visible_line(folder.name)}: left out: {visible_line(str(error))}")
                 continue
-            left = [key for key in document.fields if key not in _KEPT_KEYS]
-            notes += [f"{visible_line(folder.name)}: {visible_line(key)} is not kept" for key in left]
-            if found.resources:
-                names = ", ".join(visible_line(resource.path) for resource in found.resources[:3])
-                more = ", ..." if len(found.resources) > 3 else ""
-                notes.append(f"{visible_line(folder.name)}: its other files are not kept ({names}{more})")
+            notes += _left_behind(found)
     return Imported(tuple(skills), tuple(notes))
+
+
+def _left_behind(folder: SkillFolder) -> Iterator[str]:
+    """Name what a curated repository does not take of a folder."""
+    keys = [visible_line(key) for key in folder.document.fields if key not in _KEPT_KEYS]
+    files = [visible_line(resource.path) for resource in folder.resources]
+    parts = []
+    if keys:
+        parts.append(f"its {'key' if len(keys) == 1 else 'keys'} {', '.join(keys)}")
+    if files:
+        more = f" and {len(files) - 3} more files" if len(files) > 3 else ""
+        parts.append(f"its {', '.join(files[:3])}{more}")
+    if parts:
+        yield f"{visible_line(folder.document.name)}: not kept: {'; '.join(parts)}"
 
 
 def export_skills(skills: Iterable[Skill], out: Path, *, curated: bool = False) -> None:

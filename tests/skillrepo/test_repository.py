@@ -21,8 +21,13 @@ COLD = write("put cold", "Use when a task wants it cold.", "# Workflow\n1. Cool 
 THIRD = write("put clean", "Use when a task wants it clean.", "# Workflow\n1. Wash it.")
 
 
-def one(repository: Repository, name: str, extra: bool = False, **arguments: Any) -> Verdict:
-    (verdict,) = repository.apply([from_native(name, arguments)], extra=extra)
+def one(repository: Repository, name: str, **arguments: Any) -> Verdict:
+    (verdict,) = repository.apply([from_native(name, arguments)])
+    return verdict
+
+
+def extra(repository: Repository, name: str, **arguments: Any) -> Verdict:
+    (verdict,) = repository.apply([from_native(name, arguments)], extra=True)
     return verdict
 
 
@@ -127,17 +132,15 @@ def test_the_three_tools_are_those_of_the_paper() -> None:
 def test_merge_split_and_link_keep_provenance() -> None:
     repository = Repository([HOT, COLD, THIRD])
     both = write("put heated or cooled", "Use when a task wants it hot or cold.", "# Workflow\n1. Heat or cool it.")
-    merged = one(
-        repository, MERGE, True, skill_names=["put hot", "put cold"], new_name=both.title, content=both.content
-    )
+    merged = extra(repository, MERGE, skill_names=["put hot", "put cold"], new_name=both.title, content=both.content)
     assert merged.valid
     assert merged.changes == ((HOT, both), (COLD, None))
-    assert repository.skills == (both, THIRD)
+    assert tuple(repository) == (both, THIRD)
     parts = [{"skill_name": part.title, "content": part.content} for part in (HOT, COLD)]
-    split = one(repository, SPLIT, True, skill_name=both.title, new_skills=parts)
+    split = extra(repository, SPLIT, skill_name=both.title, new_skills=parts)
     assert split.valid
-    assert repository.skills == (HOT, THIRD, COLD)
-    linked = one(repository, LINK, True, skill_name="put hot", linked_name="put clean", relation="contrasts_with")
+    assert tuple(repository) == (HOT, THIRD, COLD)
+    linked = extra(repository, LINK, skill_name="put hot", linked_name="put clean", relation="contrasts_with")
     assert linked.valid
     assert repository.links == (
         Link("put heated or cooled", "put hot", "derived_from"),
@@ -174,7 +177,7 @@ def test_merge_split_and_link_keep_provenance() -> None:
 )
 def test_extra_operations_are_judged_too(name: str, arguments: dict[str, Any], reason: str) -> None:
     repository = Repository([HOT, COLD, THIRD])
-    verdict = one(repository, name, True, **arguments)
+    verdict = extra(repository, name, **arguments)
     assert not verdict.valid
     assert reason in verdict.reason
     assert (repository.skills, repository.links) == ((HOT, COLD, THIRD), ())
@@ -183,7 +186,7 @@ def test_extra_operations_are_judged_too(name: str, arguments: dict[str, Any], r
 def test_merging_into_one_of_the_merged_keeps_its_title_and_place() -> None:
     repository = Repository([HOT, COLD, THIRD])
     new = write("Put Cold", "Use when a task wants it hot or cold.", "# Workflow\n1. Do it.")
-    verdict = one(repository, MERGE, True, skill_names=["put hot", "put cold"], new_name=new.title, content=new.content)
+    verdict = extra(repository, MERGE, skill_names=["put hot", "put cold"], new_name=new.title, content=new.content)
     assert verdict.valid
     assert repository.skills == (new, THIRD)
 
