@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 from core.curation.agent_episodes import episode_of
 from core.curation.agent_sessions import FinishedSession, choose, curated_sessions, own_work, scored_sessions
 from core.curation.curators import CurationInput
 from core.curation.skill_candidate import changed_titles, hypothesis_of, prediction_of, title_of
-from core.curation.skill_curators import ModelCurator, PolicyCurator, Shown, SkillCurator, policy_at
+from core.curation.skill_curators import ModelCurator, Shown, SkillCurator, opened
 from core.curation.skill_doors import Batch
+from core.curation.skill_edits import edited
 from core.evolution import heldout
 from core.evolution.desk import Desk
-from core.evolution.events import EventName
+from core.evolution.edits import unified
+from core.evolution.events import Event, EventName
 from core.evolution.optimizer_state import Goal
 from core.evolution.proposing import prepare
 from core.evolution.protocol_tool import RefuseError
@@ -34,6 +37,7 @@ from core.models.interface import ModelEntry, Provider
 from core.models.registry import resolve
 from core.models.rehearsal.options import RehearsalOptions
 from core.skillrepo.retrieval import retrieve
+from core.state import atomic, audit
 
 REPAIRS = 2  # evaluations of one Candidate after the first, each by fresh Evaluators, where cells failed
 _NOT_THE_SKILLS = frozenset(
@@ -50,17 +54,14 @@ async def curate_flow(desk: Desk, spec: CurateSpec, provider: Provider, entry: M
     if not spec.dry_run and trials.state().candidate is None and not trials.state().history:
         phase(desk, "heldout", "measuring the held-out Cases at the baseline")
         await heldout.measure(desk, "baseline", runs=spec.runs)
-    with policy_at(spec.curator) as policy:
-        if policy is not None and (refusal := policy.refuses(f"benchmark:{desk.agent.id}/{desk.benchmark.id}")):
-            raise BlockedError(f"The curator {policy.name} does not curate this agent: {refusal}")
-        curator, close = (
-            _curator(desk, spec, provider, entry) if policy is None else (PolicyCurator(desk, policy), None)
-        )
-        try:
-            why_over = await _batches(trials, spec, curator)
-        finally:
-            if close is not None:
-                await close.aclose()
+    model, own = _model(desk, spec, provider, entry)
+    try:
+        world = f"benchmark:{desk.agent.id}/{desk.benchmark.id}"
+        async with opened(desk, model, spec.curator, optional=spec.curator_optional, world=world) as curator:
+            why_over = await _batches(trials, _Asked(spec, curator, model))
+    finally:
+        if own is not None:
+            await own.aclose()
     if spec.dry_run:
         return _proposed(trials, why_over)
     state = trials.state()
@@ -80,9 +81,16 @@ def _establish(trials: Trials, spec: CurateSpec) -> None:
             raise
 
 
-def _curator(
-    desk: Desk, spec: CurateSpec, provider: Provider, entry: ModelEntry
-) -> tuple[SkillCurator, Provider | None]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for, who curates, and the model that judges what nobody else does."""
+
+    spec: CurateSpec
+    curator: SkillCurator
+    model: ModelCurator
+
+
+def _model(desk: Desk, spec: CurateSpec, provider: Provider, entry: ModelEntry) -> tuple[ModelCurator, Provider | None]:
     """Return the model that curates, and its provider where it is one of its own that must be closed."""
     own: Provider | None = None
     if spec.curator_model is not None and spec.curator_model != spec.model:
@@ -95,9 +103,9 @@ def _curator(
 # Batches --------------------------------------------------------------------------------------------------
 
 
-async def _batches(trials: Trials, spec: CurateSpec, curator: SkillCurator) -> str:
+async def _batches(trials: Trials, asked: _Asked) -> str:
     """Curate and measure batch after batch; return why there is no further one."""
-    desk = trials.desk
+    desk, spec = trials.desk, asked.spec
     fruitless = 0
     for number in range(1, 2 * spec.rounds + 1):
         if not _begun(desk, number):
@@ -107,7 +115,7 @@ async def _batches(trials: Trials, spec: CurateSpec, curator: SkillCurator) -> s
             if not sessions:
                 return "Every finished Session of the agent that may be learned from was curated before."
             desk.journal.append(EventName.CHOSEN, batch=number, sessions=[session.session_id for session in sessions])
-        passed = await _batch(trials, spec, curator, number)
+        passed = await _batch(trials, asked, number)
         fruitless = fruitless + 1 if passed else 0
         if spec.dry_run:
             return passed or "A dry run measures nothing."
@@ -116,7 +124,7 @@ async def _batches(trials: Trials, spec: CurateSpec, curator: SkillCurator) -> s
     return trials.state().over or "The last batch is decided."
 
 
-async def _batch(trials: Trials, spec: CurateSpec, curator: SkillCurator, number: int) -> str:
+async def _batch(trials: Trials, asked: _Asked, number: int) -> str:
     """Carry a batch to its end; return why nothing of it was measured, "" where something was."""
     desk, place = trials.desk, f"curate-{number}-place"
     for event in desk.journal.events:
@@ -124,10 +132,10 @@ async def _batch(trials: Trials, spec: CurateSpec, curator: SkillCurator, number
             return str(event["reason"])
     if not desk.journal.of_call(place, EventName.INTENT):
         batch = Batch.of(desk, number)
-        await _curate(trials, spec, curator, batch)
-        if spec.dry_run:
+        await _curate(trials, asked, batch)
+        if asked.spec.dry_run:
             return ""
-        if reason := _place(trials, spec, batch, place):
+        if reason := _place(trials, asked.spec, batch, place):
             desk.journal.append(EventName.PASSED, batch=number, reason=reason)
             return reason
     else:
@@ -136,7 +144,7 @@ async def _batch(trials: Trials, spec: CurateSpec, curator: SkillCurator, number
     return ""
 
 
-async def _curate(trials: Trials, spec: CurateSpec, curator: SkillCurator, batch: Batch) -> None:
+async def _curate(trials: Trials, asked: _Asked, batch: Batch) -> None:
     """Put each Session of the batch before the curator that it has not answered yet."""
     desk = trials.desk
     sessions = _chosen(trials, batch.number)
@@ -149,8 +157,10 @@ async def _curate(trials: Trials, spec: CurateSpec, curator: SkillCurator, batch
         if (refusal := desk.budget_refusal()) is not None:
             raise BlockedError(refusal.reason)
         phase(desk, "candidate", f"curating Session {place} of {len(sessions)}")
-        shown = await asyncio.to_thread(_shown, desk, spec, session, batch, place)
-        said = await curator.curate(shown, batch) if shown is not None else "Its trace is gone, so it was passed over."
+        shown = await _shown(desk, asked, session, batch, place)
+        said = "Its trace is gone, so it was passed over."
+        if shown is not None:
+            said = await asked.curator.curate(shown, batch)
         curated = next(
             (
                 e["session_id"]
@@ -168,12 +178,14 @@ async def _curate(trials: Trials, spec: CurateSpec, curator: SkillCurator, batch
         )
 
 
-def _shown(desk: Desk, spec: CurateSpec, session: FinishedSession, batch: Batch, place: int) -> Shown | None:
+async def _shown(desk: Desk, asked: _Asked, session: FinishedSession, batch: Batch, place: int) -> Shown | None:
     """Return what the curator sees of the `place`th Session: its Episode, and the skills that its task finds now."""
+    spec = asked.spec
     try:
-        episode = episode_of(desk.agent, desk.benchmark, session, success_at=spec.success_at)
+        episode = await asyncio.to_thread(episode_of, desk.agent, desk.benchmark, session, success_at=spec.success_at)
     except NotFoundError:
         return None
+    episode = await asked.model.judged(episode, session.session_id)
     skills = batch.repository().skills
     hits = retrieve(skills, episode.task.text, top_k=spec.top_k, min_overlap=spec.min_overlap)
     outcome = {True: "succeeded", False: "failed", None: "was not judged"}[episode.judged]
@@ -271,7 +283,8 @@ async def _measure_and_decide(trials: Trials, number: int) -> None:
     decide = f"curate-{number}-decide"
     try:
         for attempt in range(REPAIRS + 1):
-            if desk.journal.of_call(decide, EventName.DECISION):
+            if done := desk.journal.of_call(decide, EventName.DECISION):
+                _audit(desk, done[0])
                 return
             repair = f"fresh Evaluators, attempt {attempt + 1}" if attempt else ""
             try:
@@ -285,15 +298,35 @@ async def _measure_and_decide(trials: Trials, number: int) -> None:
         phase(desk, "decide")
         candidate = trials.state().candidate
         names = [e["op"] for e in Batch(desk, number, {}).operations() if e["valid"]]
-        trials.conclude(
+        event = trials.conclude(
             decide,
             supported=None,  # nobody judged it: a curator does not see the result
             observed="",
             title=title_of(names),
             summary=candidate.hypothesis if candidate is not None else "Decided before the engine was restarted.",
         )
+        _audit(desk, event)
     except RefuseError as refused:
         raise BlockedError(refused.refusal.reason) from refused
+
+
+def _audit(desk: Desk, decision: Event) -> None:
+    """Write a decision into the audit, once."""
+    subject = f"{desk.agent.id} v{decision['version']}"
+    if any(
+        entry.action == "curate" and entry.subject == subject and entry.detail.get("run_id") == desk.run.id
+        for entry in audit.read(desk.project)
+    ):
+        return
+    by = next((e["name"] for e in reversed(desk.journal.events) if e["event"] == EventName.CURATOR), "")
+    told = {key: decision[key] for key in ("decision", "score", "reference_score")}
+    audit.record(
+        desk.project,
+        "curate",
+        subject,
+        {"run_id": desk.run.id, "benchmark_id": desk.benchmark.id, "curator": by, **told},
+        "curator",
+    )
 
 
 # Results --------------------------------------------------------------------------------------------------
@@ -312,14 +345,16 @@ def _proposed(trials: Trials, why_over: str) -> dict[str, Any]:
     desk = trials.desk
     phase(desk, "report")
     batch = Batch.of(desk, 1)
-    after = batch.repository().skills
+    after, edits = batch.repository().skills, batch.edits()
+    proposed = desk.run.root / "proposed.diff"
+    atomic.write_text(proposed, unified(batch.present, edited(batch.present, edits)))
     return {
         "agent_id": desk.agent.id,
         "benchmark_id": desk.benchmark.id,
         "dry_run": True,
         "operations": operations_told(desk),
-        "edits": [{"path": edit.path, "delete": edit.delete, "content": edit.content} for edit in batch.edits()],
+        "edits": [{"path": edit.path, "delete": edit.delete, "content": edit.content} for edit in edits],
         "hypothesis": hypothesis_of(batch.before, after),
         "stop_reason": why_over,
-        "paths": {"report": str(desk.run.report)},
+        "paths": {"report": str(desk.run.report), "diff": str(proposed)},
     }

@@ -8,20 +8,23 @@ answers once; its answer is put down as a Session too, so that whoever looks see
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from core.agents.approval import ApprovalMode
-from core.curation.curator_process import trained
+from core.curation.curator_process import CuratorProcessError, trained
 from core.curation.curators import Curation, CurationInput, Curator
 from core.curation.prompt import messages
+from core.curation.self_judgement import question, read_verdict
 from core.curation.skill_doors import Batch, operation_tools, told
+from core.curation.worlds import Episode
 from core.evolution.desk import Desk
+from core.evolution.events import EventName
 from core.evolution.role import RoleSetup, answer, role_session
-from core.foundation.errors import BlockedError
+from core.foundation.errors import BlockedError, NotFoundError
 from core.models.interface import ModelEntry, ModelRef, Provider, ToolSpec, Usage
 from core.skillrepo.calls import parse
 from core.skillrepo.operations import TOOLS, Call, Verdict
@@ -33,6 +36,8 @@ from core.traces.writer import TraceWriter
 
 TURNS = 12  # requests of one curation: the calls, and what is mended after a verdict
 _OPERATIONS = frozenset(str(tool["name"]) for tool in TOOLS)
+REHEARSAL = "rehearsal"
+WORLD = "agent"  # under which a judge is told what kind of task it judges: any
 POLICY = "policy"
 """What stands in the place of the provider in the trace of a policy's Session."""
 
@@ -49,6 +54,9 @@ class Shown:
 class SkillCurator(Protocol):
     """Answers one Episode at a time, through the doors of a batch."""
 
+    @property
+    def name(self) -> str: ...
+
     async def curate(self, shown: Shown, batch: Batch) -> str:
         """Let its operations into the batch and return what it said. Raises BlockedError where it gave no answer."""
         ...
@@ -63,6 +71,10 @@ class ModelCurator:
     model: ModelRef
     entry: ModelEntry
     approval: ApprovalMode = "allow-all"
+
+    @property
+    def name(self) -> str:
+        return f"{self.model.provider}/{self.model.model_id}"
 
     async def curate(self, shown: Shown, batch: Batch) -> str:
         """Open a Session for the Episode, or go on with the one that a killed engine left."""
@@ -81,7 +93,24 @@ class ModelCurator:
 
     def _setup(self, shown: Shown, batch: Batch) -> RoleSetup:
         system, user = messages(shown.given, native=True)
+        tools = tuple(operation_tools(batch, about=shown.about, why=shown.why))
         asks = self.approval == "always-ask"
+        return replace(
+            self._alone(system, user, _about(shown, batch), shown.given.seed),
+            tools=tools,
+            desk=self.desk if asks else None,
+            approval=self.approval,
+        )
+
+    async def judged(self, episode: Episode, about: str) -> Episode:
+        """Return the Episode with the model's own opinion of it where nobody knows how it ended (K5)."""
+        if episode.judged is not None or self.model.provider == REHEARSAL:  # which judges nothing that has no rubric
+            return episode
+        outcome = await answer(self._alone(*question(WORLD, episode), f"opinion/{about}", seed=0))
+        return replace(episode, judged=read_verdict(outcome.final_text) if outcome.status == "completed" else None)
+
+    def _alone(self, system: str, prompt: str, about: str, seed: int) -> RoleSetup:
+        """Return a Session of one question, without tools."""
         return RoleSetup(
             role="curator",
             project=self.desk.project,
@@ -91,17 +120,15 @@ class ModelCurator:
             provider=self.provider,
             model=self.model,
             entry=self.entry,
-            seed=shown.given.seed,
+            seed=seed,
             turns=TURNS,
-            prompt=user,
-            tools=tuple(operation_tools(batch, about=shown.about, why=shown.why)),
+            prompt=prompt,
+            tools=(),
             background=(),
             state=dict,
             over=lambda: True,
-            desk=self.desk if asks else None,
-            approval=self.approval,
             questions=False,
-            about=_about(shown, batch),
+            about=about,
             system_prompt=system,
         )
 
@@ -127,6 +154,10 @@ class PolicyCurator:
 
     desk: Desk
     curator: Curator
+
+    @property
+    def name(self) -> str:
+        return self.curator.name
 
     async def curate(self, shown: Shown, batch: Batch) -> str:
         """Ask once and put the answer down as a Session."""
@@ -200,6 +231,36 @@ def _about(shown: Shown, batch: Batch) -> str:
     return f"{batch.number}/{shown.about}"
 
 
-def policy_at(path: str | None) -> AbstractContextManager[Curator | None]:
-    """Return the policy at a path, to be opened; nothing where there is no path. Raises NotFoundError."""
-    return nullcontext(None) if path is None else trained(Path(path))
+@asynccontextmanager
+async def opened(
+    desk: Desk, model: ModelCurator, path: str | None, *, optional: bool, world: str
+) -> AsyncIterator[SkillCurator]:
+    """Open who curates: the policy at `path` where there is one and it may, else the model. The journal says who.
+
+    The policy is asked whether it may curate `world`. Where it may not or can't be started, the model takes over if it
+    is `optional`; else BlockedError says why.
+    """
+    with ExitStack() as stack:
+        policy, why = await asyncio.to_thread(_started, stack, path, world)
+        if why and not optional:
+            raise BlockedError(f"The curator {path} does not curate this agent: {why}", hint="Name another curator.")
+        chosen: SkillCurator = PolicyCurator(desk, policy) if policy is not None else model
+        last = next((e for e in reversed(desk.journal.events) if e["event"] == EventName.CURATOR), None)
+        if last is None or last["name"] != chosen.name:
+            told = {"instead_of": path, "why": why} if why else {}
+            desk.journal.append(EventName.CURATOR, name=chosen.name, **told)
+        yield chosen
+
+
+def _started(stack: ExitStack, path: str | None, world: str) -> tuple[Curator | None, str]:
+    """Return the policy, running until the stack ends, or None and why it does not curate ("" where none is asked)."""
+    if path is None:
+        return None, ""
+    try:
+        policy = stack.enter_context(trained(Path(path)))
+        if not (why := policy.refuses(world)):
+            return policy, ""
+    except (CuratorProcessError, NotFoundError) as error:
+        why = f"{error} {error.hint}".strip()
+    stack.close()
+    return None, why

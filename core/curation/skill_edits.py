@@ -58,6 +58,17 @@ def edits_of(
     return tuple(sorted(edits, key=lambda edit: edit.path))
 
 
+def edited(present: Mapping[str, bytes], edits: Iterable[Edit]) -> dict[str, bytes]:
+    """Return the files of a state after edits of skills."""
+    after = dict(present)
+    for edit in edits:
+        if edit.delete:
+            after.pop(edit.path, None)
+        elif edit.content is not None:
+            after[edit.path] = edit.content.encode("utf-8")
+    return after
+
+
 def files_of(title: str, present: Mapping[str, bytes]) -> tuple[str, ...]:
     """Return the files of a skill's folder."""
     return tuple(path for path in sorted(present) if path.startswith(f"{_ROOT}{title}/"))

@@ -138,6 +138,7 @@ _REQUIRED: Mapping[str, Mapping[str, Check]] = {
         "state_hash": _text,
         "cases": _each(_like({**_of_case, "runs": _each(_RUN)})),
     },
+    "curator": {"name": _text},
     "chosen": {"batch": _whole, "sessions": _each(_id)},
     "operation": {
         "batch": _whole,

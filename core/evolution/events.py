@@ -53,6 +53,7 @@ class EventName(StrEnum):
     FROZEN = "frozen"  # pilot, hashes
     BASELINE = "baseline"  # version, score, evaluation_time
     REFERENCE = "reference"  # version, score, cases, state_hash, evaluation_time
+    CURATOR = "curator"  # name, instead_of, why: who curates in this life of the run
     CHOSEN = "chosen"  # batch, sessions: what a curator is shown for its next Candidate
     OPERATION = "operation"  # batch, about, session_id, call_id, op, title, arguments, style, valid, reason
     CURATED = "curated"  # batch, about, session_id, said: a curator is done with one Session

@@ -82,6 +82,10 @@ def _head(view: RunView, scoreboard: str) -> str:
         + (" (rehearsal: an offline stand-in, not a model)" if rehearsal else ""),
         f"- begun {view.started}, last event {view.updated}, state: {view.state}",
     ]
+    if view.curator:
+        instead = view.curator.get("instead_of")
+        why = f" (instead of {_line(instead)}: {_line(view.curator.get('why'))})" if instead else ""
+        lines.append(f"- curator: {_line(view.curator['name'])}{why}")
     if scoreboard:
         lines.append(f"- scoreboard: {_line(scoreboard)}")
     if view.reason:
@@ -225,7 +229,8 @@ def _held_out(view: RunView) -> str:
         (entry.stage, entry.version, entry.score, entry.runs, entry.reused_from or "measured here")
         for entry in view.heldout
     ]
-    return "## Held-out Cases\n\nNever shown to the Optimizer, and no part of the score.\n\n" + _table(
+    proposer = "curator" if view.kind == "curate" else "Optimizer"
+    return f"## Held-out Cases\n\nNever shown to the {proposer}, and no part of the score.\n\n" + _table(
         ("stage", "version", "score", "runs", "from"), rows
     )
 

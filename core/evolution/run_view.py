@@ -114,7 +114,8 @@ class RunView:
     `observed` marks one that another program runs: inferred from traces and scoreboard, without a journal, and out of
     reach of everything that needs one. `waiting_for` are the approvals (freezes, questions, tool calls) that it asked
     for and has not heard of yet, in the order asked; `approval_id` is the first of them. `told` are the operator's
-    words that it has read. `operations` are those of a curator, valid or not, in order.
+    words that it has read. `operations` are those of a curator, valid or not, in order, and
+    `curator` says who that is, and in whose stead.
     """
 
     run_id: str
@@ -141,6 +142,7 @@ class RunView:
     approvals: tuple[Mapping[str, Any], ...] = ()
     baseline: Mapping[str, Any] | None = None
     reference: Mapping[str, Any] | None = None
+    curator: Mapping[str, Any] = field(default_factory=dict)
     operations: tuple[Mapping[str, Any], ...] = ()
     rounds: tuple[RoundView, ...] = ()
     heldout: tuple[HeldOutView, ...] = ()
@@ -343,6 +345,7 @@ _CHANGES: Mapping[str, Any] = {
     EventName.FROZEN: _frozen,
     EventName.BASELINE: lambda view, e: replace(view, baseline=_told(e)),
     EventName.REFERENCE: lambda view, e: replace(view, reference=_told(e)),
+    EventName.CURATOR: lambda view, e: replace(view, curator=_told(e)),
     EventName.OPERATION: lambda view, e: replace(view, operations=(*view.operations, _told(e))),
     EventName.CANDIDATE: _candidate,
     EventName.EVALUATED: _evaluated,

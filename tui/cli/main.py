@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "agent": ("tui.cli.agents", "agent", "List, show and create agents."),
     "build": ("tui.cli.work", "build", "Let a Builder design and calibrate a benchmark."),
     "optimize": ("tui.cli.work", "optimize", "Let an Optimizer improve an agent on a frozen benchmark."),
+    "curate": ("tui.cli.curate", "curate", "Turn what an agent went through into skills, measured as Candidates."),
     "try": ("tui.cli.work", "try_edit", "Measure your own edit of an agent as a Candidate."),
     "evaluate": ("tui.cli.work", "evaluate", "Measure an agent's present version on a benchmark."),
     "run": ("tui.cli.work", "run", "Run an agent once on a message."),

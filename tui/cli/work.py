@@ -64,14 +64,19 @@ def chosen_model(place: Place, model: str | None) -> tuple[dict[str, str], Model
     return estimates.chosen_model(place.project, model)
 
 
-def _common(place: Place, work: dict[str, Any], cells: int, *, role: bool = False) -> dict[str, Any]:
-    """Return the fields that all specs share, after telling what the run may cost."""
+def common_fields(
+    place: Place, work: dict[str, Any], cells: int, *, role: bool = False, others: int = 0
+) -> dict[str, Any]:
+    """Return the fields that all specs share, after telling what the run may cost.
+
+    `others` counts Sessions that fill no cell, beside the `role`'s own.
+    """
     from core.evolution.runs import list_runs
     from tui.stores import estimates
 
     pair, entry = chosen_model(place, work["model"])
     cell_s = estimates.cell_seconds(list_runs(place.project), pair["provider"], pair["model_id"])
-    sessions = estimates.sessions_of(cells, role=role)
+    sessions = estimates.sessions_of(cells, role=role) + others
     note(f"Estimate: {estimates.expected(sessions, entry, concurrency=work['concurrency'], cell_s=cell_s).words()}.")
     if estimates.needs_budget(pair["provider"], work["budgets"]):
         raise UsageError(
@@ -87,12 +92,12 @@ def _common(place: Place, work: dict[str, Any], cells: int, *, role: bool = Fals
     }
 
 
-def _asking(*, ask_calls: bool) -> dict[str, str]:
+def asking_fields(*, ask_calls: bool) -> dict[str, str]:
     """Return how a role asks the operator: now and then, and then the run leaves to wait, or about every call."""
     return {"tool_approval": "always-ask", "detached_ask": "wait"} if ask_calls else {"detached_ask": "exit"}
 
 
-def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
+def carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
     from core.evolution import runs
     from core.evolution.specs import run_paths
     from tui.cli.progress import follow
@@ -121,6 +126,10 @@ def _carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> i
         result = view.result or {}
         if result.get("version") is not None and result.get("score") is not None:
             say(f"{result['agent_id']} v{result['version']}: {result['score']:g}")
+        if view.kind == "curate":
+            from tui.cli.curate import say_curation  # the one command that gathers operations
+
+            say_curation(view)
         if view.kind == "try" and view.rounds and view.rounds[-1].decision is not None:
             say(_came_of_edit(view.rounds[-1], run_paths(place.project, run_id).candidate(view.rounds[-1].version)))
         say(here(f"More: exuvia runs show {run_id}"))
@@ -183,14 +192,14 @@ def build(
             "baseline_score": baseline_score,
             "pilots": pilots,
             "approve": approve,
-            **_asking(ask_calls=ask_calls),
-            **_common(place, work, build_cells(pilots), role=True),
+            **asking_fields(ask_calls=ask_calls),
+            **common_fields(place, work, build_cells(pilots), role=True),
         }
     )
-    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
 
 
-def _cells(place: Place, agent_id: str, benchmark_id: str) -> int:
+def cells_of(place: Place, agent_id: str, benchmark_id: str) -> int:
     return len(place.benchmark(agent_id, benchmark_id).case_ids())
 
 
@@ -218,7 +227,7 @@ def optimize(
     """Let an Optimizer improve AGENT on BENCH: bounded Candidates, kept only if strictly better."""
     from core.evolution.specs import parse_spec
 
-    cells = _cells(place, agent_id, benchmark_id) * runs * rounds
+    cells = cells_of(place, agent_id, benchmark_id) * runs * rounds
     spec = parse_spec(
         {
             "kind": "optimize",
@@ -227,11 +236,11 @@ def optimize(
             "target_score": target_score,
             "runs": runs,
             "rounds": rounds,
-            **_asking(ask_calls=ask_calls),
-            **_common(place, work, cells, role=True),
+            **asking_fields(ask_calls=ask_calls),
+            **common_fields(place, work, cells, role=True),
         }
     )
-    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
 
 
 @click.command("try", epilog="Example:  exuvia try data_helper data-chores --hypothesis 'Reading notes first helps.'")
@@ -255,10 +264,10 @@ def try_edit(
             "benchmark_id": benchmark_id,
             "runs": runs,
             "hypothesis": hypothesis,
-            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs),
+            **common_fields(place, work, cells_of(place, agent_id, benchmark_id) * runs),
         }
     )
-    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
 
 
 @click.command(epilog="Example:  exuvia evaluate data_helper data-chores --runs 2")
@@ -288,10 +297,10 @@ def evaluate(
             "benchmark_id": benchmark_id,
             "runs": runs,
             "append": not evidence_only,
-            **_common(place, work, _cells(place, agent_id, benchmark_id) * runs),
+            **common_fields(place, work, cells_of(place, agent_id, benchmark_id) * runs),
         }
     )
-    return _carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
 
 
 @click.command(epilog="Example:  exuvia run data_helper -m 'Count the lines of data.csv.' --workspace ./work")
