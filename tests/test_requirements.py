@@ -1,0 +1,75 @@
+"""The table of requirements is made from the tests and says what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import requirements
+from tests.requirements import REQUIREMENTS, Shown
+
+SOURCE = """
+import pytest
+pytestmark = [pytest.mark.meets("K6")]
+
+@pytest.mark.meets("K1", "K2")
+@pytest.mark.parametrize("x", [1])
+def test_one(x): ...
+
+@pytest.mark.soak
+def test_two(): ...
+
+class TestThree:
+    @pytest.mark.meets("K3")
+    async def test_three(self): ...
+
+def helper(): ...
+"""
+
+
+@pytest.fixture
+def tests(tmp_path: Path) -> Path:
+    root = tmp_path / "tests"
+    root.mkdir()
+    (root / "test_made.py").write_text(SOURCE)
+    return root
+
+
+def test_marks_are_read_from_functions_classes_and_modules(tests: Path) -> None:
+    found = requirements.collect(tests)
+    assert found["K1"] == found["K2"] == [Shown("tests/test_made.py", "test_one", False)]
+    assert [shown.function for shown in found["K6"]] == ["test_one", "test_three", "test_two"]
+    assert found["K3"] == [Shown("tests/test_made.py", "test_three", False)]
+    assert [shown.long for shown in found["K6"]] == [False, False, True]
+    (tests / "test_made.py").write_text(SOURCE.replace("K6", "K21"))
+    with pytest.raises(ValueError, match="K21"):
+        requirements.collect(tests)
+
+
+def test_the_table_is_written_once_and_keeps_results_of_what_did_not_change(tests: Path) -> None:
+    found = requirements.collect(tests)
+    page = requirements.updated("# Page\n\nText.\n", found, dict.fromkeys(REQUIREMENTS, "pass"))
+    assert page.startswith("# Page\n\nText.\n")
+    assert page.count("| K1 |") == 1
+    assert requirements.updated(page, found) == page
+    assert requirements.written(page)["K6"] == ("`tests/test_made.py`", "pass")
+    (tests / "test_made.py").write_text(SOURCE.replace('"K1", ', ""))
+    later = requirements.updated(page, requirements.collect(tests))
+    assert requirements.written(later)["K1"] == ("", "not run")
+    assert requirements.written(later)["K2"][1] == "pass"
+
+
+def test_every_fault_of_a_table_is_told(tests: Path) -> None:
+    found = requirements.collect(tests)
+    page = requirements.updated("# Page\n", found, {"K1": "pass", "K2": "FAILS"})
+    wrong = requirements.faults(page, found)
+    assert "K1: no test shows it" not in wrong
+    assert "K2: FAILS" in wrong
+    assert "K3: not run" in wrong
+    assert "K4: no test shows it" in wrong
+    assert any(told.startswith("K1: the table is out of date") for told in requirements.faults("# Page\n", found))
+
+
+def test_there_is_a_requirement_for_every_number() -> None:
+    assert list(REQUIREMENTS) == [f"K{number}" for number in range(1, 21)]
