@@ -14,10 +14,11 @@ from trainer.worlds.household import Household
 from trainer.worlds.household import fingerprint as fingerprint_module
 from trainer.worlds.household.constants import CONSTANTS, WEAK, Constants, Habits
 from trainer.worlds.household.executor import Luck, compliance, conduct
-from trainer.worlds.household.reading import Meaning, read_skill
+from trainer.worlds.household.reading import read_skill
 from trainer.worlds.household.room import Room
 from trainer.worlds.household.tasks import Goal, layout_of, make_task
 from trainer.worlds.household.things import FAMILIES
+from trainer.worlds.household.wordings import Meaning
 from trainer.worlds.household.words import FILLERS, LINES
 
 WORLD = Household()

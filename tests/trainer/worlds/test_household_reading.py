@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from core.skillrepo.skill import write
@@ -95,8 +97,41 @@ WORDINGS = (
     ("Then give the command again.", ""),
 )
 
+AS_MODELS_WRITE = (
+    ("`take {object} from {receptacle}`", "TAKE"),
+    ("Locate and take the target.", "TAKE"),
+    ("Acquire the object first.", "TAKE"),
+    ("Obtain the target item.", "TAKE"),
+    ("Pick the object up.", "TAKE"),
+    ("Once found, take it.", "TAKE"),
+    ("Use `clean {object} with {sinkbasin}` to wash it.", "CLEAN"),
+    ("Navigate to the sink basin and clean the item.", "CLEAN"),
+    ("Use the sink to rinse it off.", "CLEAN"),
+    ("Execute `heat <object> with <microwave>`.", "HEAT"),
+    ("Use the fridge to cool the object.", "COOL"),
+    ("Put it into a refrigerator and let it cool down.", "COOL"),
+    ("While holding the object, toggle the desk lamp.", "LAMP"),
+    ("Turn the desklamp on.", "LAMP"),
+    ("Take the named object, put it in the microwave, heat it with the microwave.", "TAKE HEAT"),
+    ("Heat it with the microwave, retrieve it, then place it at the requested destination.", "HEAT TAKE GOTO PUT"),
+    ("Navigate to {destination} and `put {object} in/on {destination}`.", "GOTO PUT"),
+    ("Transport it to the final location.", "GOTO"),
+    ("Finally, put it in/on the target receptacle.", "GOTO PUT"),
+    ("Prioritise unexplored locations; keep a list of the others.", "SEARCH"),
+    ("Do not re-check empty receptacles.", "SEARCH"),
+    ("For each candidate receptacle: go there, open it if closed, observe the contents.", "SEARCH OPEN"),
+    ("Explore drawers, cabinets and shelves one after another.", "SEARCH"),
+    ("Open containers before concluding that they are empty.", "OPEN"),
+    ("Repeat until both objects are placed.", "REPEAT"),
+    ("After placing the first one, return for the second.", "REPEAT"),
+    ("Ensure the object is heated before placing.", "VERIFY"),
+    ("Confirm via the observation that the state changed.", "VERIFY"),
+    ("Check likely spots first: counters for food, drawers for small items.", ""),
+    ("Don't put it down until it is heated.", ""),
+)
 
-@pytest.mark.parametrize(("text", "expected"), WORDINGS)
+
+@pytest.mark.parametrize(("text", "expected"), [*WORDINGS, *AS_MODELS_WRITE])
 def test_a_wording_is_understood(text: str, expected: str) -> None:
     assert meanings(text) == expected
 
@@ -119,6 +154,13 @@ def test_sections_that_warn_are_no_instructions() -> None:
     assert meanings(body) == "TAKE PUT"
     body = "# Workflow\nTake the object.\n## Common mistakes\nPutting it down too early.\n### More\nUse the desklamp."
     assert meanings(body) == "TAKE"
+
+
+def test_a_hostile_text_takes_no_time() -> None:
+    began = time.process_time()
+    for piece in ("check every ", "every check ", "never return to ", "turn ", "if , ", "a clean ", "closed ", "{x} "):
+        reading(piece * 3_000)
+    assert time.process_time() - began < 3.0
 
 
 def test_vague_lines_and_names_are_counted() -> None:

@@ -16,9 +16,10 @@ from random import Random
 from typing import Protocol
 
 from trainer.worlds.household.constants import Habits
-from trainer.worlds.household.reading import Meaning, Reading
+from trainer.worlds.household.reading import Reading
 from trainer.worlds.household.tasks import Goal, is_openable
 from trainer.worlds.household.things import LAMP, LAMP_PLACES, TOOLS, kind
+from trainer.worlds.household.wordings import Meaning
 
 NEEDS = {
     "clean": Meaning.CLEAN,

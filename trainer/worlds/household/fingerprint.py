@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import cache
 
 from core.foundation.strict_json import dumps
-from trainer.worlds.household import reading, things
+from trainer.worlds.household import things, wordings
 from trainer.worlds.household.constants import CONSTANTS
 from trainer.worlds.household.tasks import TEMPLATES
 
@@ -29,6 +29,6 @@ def fingerprint() -> str:
         "family_rooms": things.FAMILY_ROOMS,
         "counts": things.COUNTS,
         "templates": TEMPLATES,
-        "reading": reading.patterns(),
+        "reading": wordings.patterns(),
     }
     return hashlib.sha256(dumps(facts).encode()).hexdigest()

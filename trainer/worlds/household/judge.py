@@ -14,9 +14,10 @@ from core.curation.worlds import ContentVerdict, Episode
 from core.foundation.errors import UsageError
 from core.skillrepo.skill import read
 from trainer.worlds.household.executor import NEEDS
-from trainer.worlds.household.reading import META, Meaning, Reading, named_in, read_skill
+from trainer.worlds.household.reading import Reading, named_in, read_skill
 from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import TOOLS
+from trainer.worlds.household.wordings import META, Meaning
 
 CHANGES: Mapping[Meaning, str] = {
     Meaning.CLEAN: "sinkbasin",

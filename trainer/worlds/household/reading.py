@@ -8,34 +8,43 @@ as "When NOT to use" or "Pitfalls" is no instruction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
 from core.skillrepo.skill import Skill
-from trainer.worlds.household.things import FAMILIES, LIES_ON, PLACES
-
-
-class Meaning(StrEnum):
-    """What an instruction makes the executor do."""
-
-    SEARCH = "SEARCH"  # place by place, none twice, open surfaces first
-    OPEN = "OPEN"  # closed receptacles before passing on
-    TAKE = "TAKE"
-    CLEAN = "CLEAN"
-    HEAT = "HEAT"
-    COOL = "COOL"
-    LAMP = "LAMP"
-    GOTO = "GOTO"  # to the destination
-    PUT = "PUT"
-    REPEAT = "REPEAT"  # for the second object
-    VERIFY = "VERIFY"
-
-
-META = frozenset({Meaning.SEARCH, Meaning.OPEN, Meaning.VERIFY})
-"""Meanings that belong to no family; a skill of these alone is a meta skill."""
+from trainer.worlds.household.things import FAMILIES
+from trainer.worlds.household.wordings import (
+    AFTER,
+    ANY_PLACE,
+    BEFORE,
+    BOUND,
+    CLAUSE,
+    CLOSED,
+    INTO_A_TOOL,
+    LEADING,
+    LONGEST_SENTENCE,
+    MARKER,
+    META,
+    NEGATION,
+    NO_INSTRUCTION,
+    NOT_A_THING,
+    OBJECT,
+    OPENS,
+    OPENS_IT,
+    PLACE,
+    REMIND,
+    RULES,
+    SEARCHES,
+    SENTENCE,
+    SLOT,
+    SPELLINGS,
+    TO_DESTINATION,
+    TRAILING,
+    VAGUE,
+    VERIFIES,
+    Meaning,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,147 +100,15 @@ class Reading:
 
 
 _TOOL_OF = {Meaning.CLEAN: "sinkbasin", Meaning.HEAT: "microwave", Meaning.COOL: "fridge"}
-_NO_INSTRUCTION = re.compile(
-    r"\b(?:not to use|don't use|when not|pitfalls?|mistakes?|avoid|anti-?patterns?|warnings?|examples?|provenance)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.;!?])\s+|\s+(?:->|=>|→)\s+")
-_CLAUSE = re.compile(r",?\s+and then\s+|,\s*then\s+|\s+then\s+|,?\s+and\s+|,\s+|:\s+")
-_MARKER = re.compile(r"^\s*(?:[-*+•]|\d+[.)]|step \d+[:.]|\[[ x]\])\s*", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:do not|don't|never|not|without|avoid|instead of|rather than|no need|forgetting|forget to|unless|before)\b"
-)
-_REMIND = re.compile(r"\b(?:do not|don't|never) (?:forget|fail|neglect) to\b")
-_LEADING = re.compile(r"^(?:if|when(?:ever)?|where|in case|for)\b(?P<what>[^,:]{2,90})[,:]\s*(?P<rest>.+)$")
-_TRAILING = re.compile(r"^(?P<rest>.+?),?\s+(?:if|when(?:ever)?|in case)\s+(?P<what>.{2,90})$")
-_BEFORE = re.compile(r"^before (?P<last>[^,]+),\s*(?P<first>.+)$")
-_AFTER = re.compile(r"^(?P<last>.+?),?\s+(?:only )?(?:after|once) (?P<first>[^,]+)$")
-_BOUND = (
-    ("clean", re.compile(r"\b(?:clean\w*|wash\w*|rinsed?)\b")),
-    ("heat", re.compile(r"\b(?:hot|heat\w*|warm\w*)\b")),
-    ("cool", re.compile(r"\b(?:cool\w*|cold|chill\w*)\b")),
-    ("two", re.compile(r"\b(?:two|both|several|second|pair)\b")),
-    ("look", re.compile(r"\b(?:light|lamp|desklamp|examine)\b")),
-)
-
-_IT = r"(?:it|them|this|that|the|an?|each|every|any|both|one|object|objects|item|items|what|whatever|your|its)"
-_ADJECTIVE = r"(?<!\ba )(?<!\bthe )(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bput )(?<!\bplace )(?<!\bsome )(?<!\bnow )"
-_WHERE = (
-    r"\b(?:receptacles?|surfaces?|locations?|containers?|places?|spots?|rooms?|cabinets?|drawers?|shel(?:f|ves)|"
-    r"furniture|storage|counter\w*|areas?)\b"
-)
-_SEEK = (
-    r"\b(?:search|check|look (?:in|into|inside|through|around|at|over)|visit|inspect|explore|scan|go through|go over|"
-    r"examine|try|sweep|work through|walk through)\w*\b"
-)
-_EACH = (
-    r"\b(?:every|each|all|one by one|one after another|systematic\w*|in turn|unvisited|unchecked|unsearched|"
-    r"not (?:yet )?(?:been )?(?:visited|checked|searched|seen|looked)|once|twice|revisit\w*|methodical\w*|"
-    r"exhaustive\w*|remaining|until)\b"
-)
-_DESTINATION = (
-    r"\b(?:destination|target (?:receptacle|location|place|spot|furniture|surface)|goal (?:receptacle|location|place)|"
-    r"where (?:it|they|the \w+) (?:belongs?|must|should|has to|is to|needs? to|is wanted)|"
-    r"(?:receptacle|place|location|spot|furniture) (?:that )?(?:the task|you were|is|was|it|named|given|asked|"
-    r"mentioned|required|wanted|stated|in the task|of the task|from the task)|"
-    r"(?:required|named|requested|wanted|final|stated|given) (?:receptacle|place|location|spot|furniture))"
-)
-_CLOSED_THING = r"(?:closed|shut|container|receptacle|cabinet|drawer|door|anything|whatever|lid)"
-
-_RULES: tuple[tuple[Meaning, re.Pattern[str]], ...] = (
-    (
-        Meaning.REPEAT,
-        re.compile(
-            r"\brepeat\b|\b(?:second|other|another) (?:object|one|item|copy|instance|piece|thing)\b|"
-            r"\b(?:do|go through) (?:it|this|that|the same|all of (?:it|this)|these steps|the steps)\b.{0,20}"
-            r"\b(?:again|twice)\b|"
-            r"\bstart (?:over|again)\b|\bsame (?:again )?(?:for|with) the (?:second|other|next)\b"
-        ),
-    ),
-    (
-        Meaning.LAMP,
-        re.compile(
-            r"\b(?:turn|switch|toggle|use|activate|light|examine|look|inspect)\w*\b.{0,40}"
-            r"\b(?:desk ?lamp|lamp|light)\b|"
-            r"\b(?:desk ?lamp|lamp|light)\b.{0,20}\bon\b|\b(?:turn|switch)(?:ing)? (?:it|this|that) on\b"
-        ),
-    ),
-    (
-        Meaning.CLEAN,
-        re.compile(
-            rf"{_ADJECTIVE}\bclean(?:ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|up)\b|\b(?:wash|rins|scrub)(?:e|ing)?\b|"
-            r"\buse the sink(?:basin)?\b|\bhav(?:e|ing) (?:cleaned|washed|rinsed)\b"
-        ),
-    ),
-    (
-        Meaning.HEAT,
-        re.compile(
-            rf"{_ADJECTIVE}\b(?:heat|warm)(?:ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|up)\b|"
-            r"\bmicrowave (?:it|them|the)\b|\b(?:make|get) (?:it|them|the \w+) (?:hot|warm)\b|\buse the microwave\b|"
-            r"\bhav(?:e|ing) (?:heated|warmed)\b"
-        ),
-    ),
-    (
-        Meaning.COOL,
-        re.compile(
-            rf"{_ADJECTIVE}\b(?:cool|chill|refrigerat)(?:e|ing)?\b.{{0,12}}\b(?:{_IT}|with|at|in|using|down)\b|"
-            r"\b(?:make|get) (?:it|them|the \w+) (?:cool|cold)\b|\buse the fridge\b|"
-            r"\bhav(?:e|ing) (?:cooled|chilled)\b"
-        ),
-    ),
-    (
-        Meaning.TAKE,
-        re.compile(
-            rf"\b(?:take|grab|collect|fetch|retrieve)\b (?!{_IT}(?: \w+)? (?:to|over|back|along|there)\b){_IT}\b|"
-            rf"\bpick(?:ing)? (?:{_IT}(?: \w+)? )?up\b|\bpick (?:the|an?) (?:object|item)|"
-            r"\b(?:take|get) hold of\b|\bget (?:it|one|the (?:object|item))\b(?! (?:to|into|in|hot|cold|cool|warm)\b)"
-        ),
-    ),
-    (
-        Meaning.GOTO,
-        re.compile(
-            rf"\b(?:go|walk|travel|head|navigate|move|proceed|carry|bring|take|return|deliver|get|run|come)\b.*{_DESTINATION}"
-        ),
-    ),
-    (
-        Meaning.PUT,
-        re.compile(
-            rf"(?<!the )(?<!each )(?<!every )(?<!one )(?<!any )\b(?:put|place|drop|deposit|set|leave|store|lay)\b "
-            rf"(?:{_IT}|down)\b|\bmove (?:it|them|the (?:object|item)) (?:to|into|in|onto|on)\b|"
-            r"\bdeliver (?:it|them)\b|\bputting (?:it|them|the)\b"
-        ),
-    ),
-)
-_SEARCHES = re.compile(
-    rf"{_SEEK}.*{_EACH}.*{_WHERE}|{_SEEK}.*{_WHERE}.*{_EACH}|{_EACH}.*{_SEEK}.*{_WHERE}|"
-    r"systematic(?:ally)? search|search systematically"
-)
-_OPENS = re.compile(
-    rf"\bopen(?:ing)?\b (?!surface|shel|counter|place|area|spot|ones\b|side).{{0,40}}?\b{_CLOSED_THING}|"
-    r"\b(?:closed|shut) .{0,40}\b(?:has|have|must|needs?|should) (?:to )?(?:be )?opened\b"
-)
-_OPENS_IT = re.compile(r"\bopen(?:ing)? (?:it|them|each|those|these|every one|any)\b")
-_VERIFIES = re.compile(
-    r"\b(?:verify|double-? ?check|confirm|make sure|ensure|check (?:that|whether|if)|re-?read|review|validate)\b"
-)
-_VAGUE = re.compile(
-    r"\b(?:careful\w*|care|attenti\w*|attention|efficien\w*|optimi\w*|best|smart\w*|think|thinking|focus\w*|patien\w*|"
-    r"mindful|luck|remember|important|mind|ahead|quick\w*|precise\w*|thorough\w*|good|well|wise\w*|strateg\w*|improve\w*|"
-    r"effort|calm|adapt\w*|appropriate\w*|proper\w*|as needed|necessary)\b"
-)
-_OBJECT = re.compile(rf"\b(?P<name>{'|'.join(sorted(LIES_ON, key=len, reverse=True))})(?:s|es)?\b(?: (?P<number>\d+))?")
-_PLACE = re.compile(rf"\b(?P<name>{'|'.join(sorted(PLACES, key=len, reverse=True))}|sink)\b(?: (?P<number>\d+))?")
-_ANY_PLACE = re.compile(r"\b(?:a|an|any|each|every|some|another|closed|or)\s+$")
-_NOT_A_THING = re.compile(r"\bwatch (?:out|for)\b|\bsafe (?:to|way|side|and)\b|\b(?:is|be) safe\b|\bpot(?:ential)\b")
 
 
 def _families(text: str) -> frozenset[str]:
-    return frozenset(family for family, pattern in _BOUND if pattern.search(text))
+    return frozenset(family for family, pattern in BOUND if pattern.search(text))
 
 
 def _conditioned(sentence: str) -> tuple[str, frozenset[str]]:
     """Split a condition off a sentence; the families it names, empty where it names none or all."""
-    if match := _LEADING.match(sentence) or _TRAILING.match(sentence):
+    if match := LEADING.match(sentence) or TRAILING.match(sentence):
         families = _families(match["what"])
         if families:
             return match["rest"], families
@@ -240,36 +117,38 @@ def _conditioned(sentence: str) -> tuple[str, frozenset[str]]:
 
 def _in_order(sentence: str) -> str:
     """Put what must come first first: "before B, A" and "B after A" are A, then B."""
-    if match := _BEFORE.match(sentence) or _AFTER.match(sentence):
+    if match := BEFORE.match(sentence) or AFTER.match(sentence):
         return f"{match['first'].rstrip('.')}, then {match['last']}"
     return sentence
 
 
 def _clause(text: str, sentence: str) -> list[Meaning]:
     found: list[Meaning] = []
-    if _SEARCHES.search(text):
+    if SEARCHES.search(text):
         found.append(Meaning.SEARCH)
-    told = _NEGATION.split(text, maxsplit=1)[0] if _NEGATION.search(text) else text
-    if _OPENS.search(told) or (_OPENS_IT.search(told) and re.search(r"\bclosed|\bshut", sentence)):
+    told = NEGATION.split(text, maxsplit=1)[0] if NEGATION.search(text) else text
+    if OPENS.search(told) or (OPENS_IT.search(told) and CLOSED.search(sentence)):
         found.append(Meaning.OPEN)
-    doing = [meaning for meaning, pattern in _RULES if pattern.search(told)]
+    doing = [meaning for meaning, pattern in RULES if pattern.search(told)]
     if Meaning.REPEAT in doing:
         doing = [Meaning.REPEAT]
-    if Meaning.PUT in doing and Meaning.GOTO not in doing and re.search(_DESTINATION, told):
+    if Meaning.PUT in doing and INTO_A_TOOL.search(told) and not TO_DESTINATION.search(told):
+        doing.remove(Meaning.PUT)
+    if Meaning.PUT in doing and Meaning.GOTO not in doing and TO_DESTINATION.search(told):
         doing.insert(doing.index(Meaning.PUT), Meaning.GOTO)
     found += doing
-    if not found and _VERIFIES.search(told):
+    if not found and VERIFIES.search(told):
         found.append(Meaning.VERIFY)
     return found
 
 
 def _sentence(sentence: str) -> list[Instruction]:
-    plain = _REMIND.sub("", sentence)
+    plain = REMIND.sub("", sentence)
     rest, families = _conditioned(plain)
     found: list[Meaning] = []
-    if _SEARCHES.search(rest):
+    if SEARCHES.search(rest):
         found.append(Meaning.SEARCH)
-    for clause in _CLAUSE.split(_in_order(rest)):
+    for clause in CLAUSE.split(_in_order(rest)):
         found += _clause(clause, plain)
     kept: list[Instruction] = []
     for meaning in found:
@@ -278,17 +157,27 @@ def _sentence(sentence: str) -> list[Instruction]:
     return kept
 
 
+def plainly(text: str) -> str:
+    """Return a line without list marks, emphasis, capitals, slots and other spellings of a name."""
+    plain = MARKER.sub("", text).replace("**", "").replace("`", "").strip().lower()
+    plain = SLOT.sub(lambda slot: f"the {slot[1].replace('_', ' ')}", plain)
+    for spelled, name in SPELLINGS.items():
+        if spelled in plain:
+            plain = plain.replace(spelled, name)
+    return plain
+
+
 def named_in(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the kinds of object and of place that a text names.
 
     A numbered place (`cabinet 3`) is an instance like an object; a kind in general ("a closed drawer or cabinet",
     "cabinets") names no place.
     """
-    plain = _NOT_A_THING.sub(" ", text.lower())
-    objects = [match["name"] for match in _OBJECT.finditer(plain)]
+    plain = NOT_A_THING.sub(" ", text.lower())
+    objects = [match["name"] for match in OBJECT.finditer(plain)]
     places: list[str] = []
-    for match in _PLACE.finditer(plain):
-        if not match["number"] and _ANY_PLACE.search(plain, 0, match.start()):
+    for match in PLACE.finditer(plain):
+        if not match["number"] and ANY_PLACE.search(plain, 0, match.start()):
             continue
         place = "sinkbasin" if match["name"] == "sink" else match["name"]
         (objects if match["number"] else places).append(place)
@@ -296,12 +185,14 @@ def named_in(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _line(text: str) -> Line:
-    plain = _MARKER.sub("", text).replace("**", "").replace("`", "").replace("’", "'").strip().lower()
+    plain = plainly(text)
     instructions: list[Instruction] = []
-    for sentence in _SENTENCE.split(plain):
-        instructions += _sentence(sentence.strip().rstrip("."))
+    for sentence in SENTENCE.split(plain):
+        for found in _sentence(sentence.strip().rstrip(".")[:LONGEST_SENTENCE]):
+            if found.meaning not in META or found not in instructions:
+                instructions.append(found)
     objects, places = named_in(plain)
-    vague = not instructions and _VAGUE.search(plain) is not None
+    vague = not instructions and VAGUE.search(plain) is not None
     return Line(text.strip(), tuple(instructions), vague, objects, places)
 
 
@@ -318,7 +209,7 @@ def _read(title: str, body: str) -> Reading:
         if bare.startswith("#"):
             depth = len(bare) - len(bare.lstrip("#"))
             if not skipping or depth <= skipping:
-                skipping = depth if _NO_INSTRUCTION.search(bare) else 0
+                skipping = depth if NO_INSTRUCTION.search(bare) else 0
         elif bare and not skipping:
             lines.append(_line(bare))
     instructions = tuple(at for line in lines for at in line.instructions)
@@ -338,17 +229,3 @@ def _read(title: str, body: str) -> Reading:
 def read_skill(skill: Skill) -> Reading:
     """Return how an executor understands a skill; the same text is read once."""
     return _read(skill.title, skill.body)
-
-
-def patterns() -> tuple[str, ...]:
-    """Return every pattern that a reading depends on, for the world's fingerprint."""
-    single = (
-        _NO_INSTRUCTION, _SENTENCE, _CLAUSE, _MARKER, _NEGATION, _REMIND, _LEADING, _TRAILING, _BEFORE, _AFTER,
-        _SEARCHES, _OPENS, _OPENS_IT, _VERIFIES, _VAGUE, _OBJECT, _PLACE, _ANY_PLACE, _NOT_A_THING,
-    )  # fmt: skip
-    return (
-        *(pattern.pattern for pattern in single),
-        _DESTINATION,
-        *(f"{family} {pattern.pattern}" for family, pattern in _BOUND),
-        *(f"{meaning.value} {pattern.pattern}" for meaning, pattern in _RULES),
-    )

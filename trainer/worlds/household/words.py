@@ -7,9 +7,10 @@ from functools import lru_cache
 from core.curation.worlds import Episode, Task
 from core.skillrepo.skill import Skill
 from core.skillrepo.words import words
-from trainer.worlds.household.reading import Meaning, read_skill
+from trainer.worlds.household.reading import read_skill
 from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import LIES_ON, PLACES, kind
+from trainer.worlds.household.wordings import Meaning
 from trainer.worlds.lexicon import Lexicon
 
 WORDS = (
