@@ -200,6 +200,7 @@ def patterns() -> tuple[str, ...]:
         OPENS, OPENS_IT, CLOSED, INTO_A_TOOL, VERIFIES, VAGUE, OBJECT, PLACE, ANY_PLACE, NOT_A_THING, TO_DESTINATION,
     )  # fmt: skip
     return (
+        f"{LONGEST_SENTENCE}",
         *(pattern.pattern for pattern in single),
         *(f"{spelled} {name}" for spelled, name in SPELLINGS.items()),
         *(f"{family} {pattern.pattern}" for family, pattern in BOUND),
