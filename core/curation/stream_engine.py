@@ -58,7 +58,7 @@ def run(root: Path, project: ProjectPaths, open_world: OpenWorld) -> int:
         except ExuviaError as error:
             state, reason = "failed", f"{error} {error.hint}".strip()
         (writer or StreamWriter(paths, keep_episodes=False)).end(state, reason)
-        _say(f"{paths.id}: {state}{f', {reason}' if reason else ''}")
+        _say(f"{paths.id}: {state}{f': {reason}' if reason else ''}")
         write_report(paths, spec)
     return {"finished": 0, "stopped": 130}.get(state, 1)
 
@@ -147,7 +147,7 @@ class _Progress:
     def __init__(self, name: str, loop: Loop) -> None:
         self._name = name
         self._positions = loop.positions
-        self._said = 0.0
+        self._said = time.monotonic()
         self._known = 0
         self._won = 0
 

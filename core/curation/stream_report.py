@@ -19,6 +19,15 @@ COLUMNS = ("arm", "success", "macro", "steps", "tokens", "skills", "masked")
 AGAINST = ("arm", "difference", "gained", "lost", "over streams", "bootstrap", "p", "detectable")
 """Each arm against none, in percentage points."""
 
+_LEGEND = (
+    "Success is micro, in percent, ± the standard deviation over streams; steps count failures at the cap.",
+    "Masked attempts were lost to infrastructure and count nowhere. Differences are in percentage points.",
+    "*Over streams* is Student's interval of the streams' own differences, *bootstrap* resamples whole streams",
+    "(both 95 %; with fewer than ten streams the second is too narrow). p is McNemar's, exact, after Holm; it",
+    "takes tasks as independent, which tasks of one stream aren't. *Detectable* is the difference that this many",
+    "streams would find in 80 % of cases.",
+)
+
 
 def write_report(paths: StreamPaths, spec: StreamSpec) -> Summary:
     """Write both files of a run from its journal and return the summary."""
@@ -137,9 +146,11 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
     """Return the report as Markdown."""
     facts = summary.facts
     lines = [f"# Stream run {run_id}", ""]
-    lines += [f"State: {summary.state}{f' ({summary.reason})' if summary.reason else ''}.", ""]
+    lines += [f"State: {summary.state}{f': {summary.reason}' if summary.reason else '.'}", ""]
     if facts is not None:
-        streams = f"{len(facts.seeds)} streams (seeds {', '.join(map(str, facts.seeds))})"
+        seeds = ", ".join(map(str, facts.seeds))
+        one = len(facts.seeds) == 1
+        streams = f"one stream (seed {seeds})" if one else f"{len(facts.seeds)} streams (seeds {seeds})"
         lengths = ", ".join(map(str, sorted(set(facts.lengths))))
         lines += [
             f"World {facts.world} (fingerprint {facts.fingerprint[:12]}), executor {facts.executor}, {spec.order};",
@@ -148,24 +159,18 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
             f"Top {spec.top_k} skills, min_overlap {spec.min_overlap:g}.",
             "",
         ]
-    lines += markdown(COLUMNS, table(summary))
-    lines += ["", "## Against none, on the same tasks", "", *markdown(AGAINST, table_against(summary))]
-    lines += [
-        "",
-        "Success is micro, in percent, ± the standard deviation over streams; steps count failures at the cap.",
-        "Masked attempts were lost to infrastructure and count nowhere. Differences are in percentage points.",
-        "*Over streams* is Student's interval of the streams' own differences, *bootstrap* resamples whole streams",
-        "(both 95 %; with fewer than ten streams the second is too narrow). p is McNemar's, exact, after Holm; it",
-        "takes tasks as independent, which tasks of one stream aren't. *Detectable* is the difference that this many",
-        "streams would find in 80 % of cases.",
-        "",
-    ]
+    measured = [arm for arm in summary.arms if arm.attempts]
+    if measured:
+        lines += markdown(COLUMNS, table(summary))
+        against = table_against(summary)
+        if against:
+            lines += ["", "## Against none, on the same tasks", "", *markdown(AGAINST, against)]
+        lines += ["", *_LEGEND, ""]
     lines += [f"- {sentence}" for sentence in verdicts(summary)]
     missing = not_run(summary)
     if missing:
-        lines += ["", "## Not measured", ""]
+        lines += [*([""] if measured else []), "## Not measured", ""]
         lines += [f"- {name}: {reason}" for name, reason in missing]
-    measured = [arm for arm in summary.arms if arm.attempts]
     if measured:
         lines += ["", "## By family", "", *_families(measured)]
         lines += ["", "## Curation", "", *_curation(measured)]

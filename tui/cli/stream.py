@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.foundation.errors import ExitCode, NotFoundError, UsageError
+from core.foundation.errors import ExitCode, ExuviaError, NotFoundError, UsageError
 from core.foundation.visible import decode
 from core.state.paths import DEFAULT_PROJECT, ProjectPaths
 from tui.cli.common import (
@@ -307,10 +307,12 @@ def _carry_out(project: ProjectPaths, paths: StreamPaths, *, detach: bool, as_js
     if as_json:
         print_json({**_facts(ended), "report": summary_json(ended.summary, ended.spec)})
     else:
+        if ended.summary.facts is None:
+            raise ExuviaError(ended.reason or "The run ended before it began.", hint=f"All it said: {paths.log}")
         say_text(report_text(paths.id, ended.summary, ended.spec).rstrip("\n"))
         if ended.state != "finished":
             say("")
-            say(here(f"{ended.state}: {ended.reason or 'not finished'}. Go on: exuvia stream resume {paths.id}"))
+            say(here(f"Go on: exuvia stream resume {paths.id}"))
     return int(_EXIT.get(ended.state, ExitCode.FAILED))
 
 
