@@ -15,7 +15,7 @@ from core.agents.isolation import processes
 from core.evolution import runs
 from core.evolution.events import Event, read_journal
 from core.evolution.run_view import RunView
-from core.evolution.specs import BuildSpec, OptimizeSpec, RunPaths, run_paths
+from core.evolution.specs import BuildSpec, CurateSpec, OptimizeSpec, RunPaths, run_paths
 from core.state import ledger
 from core.state.agents import read_agent
 from core.state.fingerprint import state_hash
@@ -81,7 +81,18 @@ class Loop:
         }
         return OptimizeSpec(**{**given, **self.settings, **changes})
 
-    def start(self, spec: BuildSpec | OptimizeSpec) -> str:
+    def curate_spec(self, **changes: Any) -> CurateSpec:
+        given: dict[str, Any] = {
+            "agent_id": AGENT,
+            "benchmark_id": BENCHMARK,
+            "runs": 1,
+            "rounds": 2,
+            "sessions": 2,
+            "seed": 5,
+        }
+        return CurateSpec(**{**given, **self.settings, **changes})
+
+    def start(self, spec: BuildSpec | OptimizeSpec | CurateSpec) -> str:
         return runs.start(self.project, spec)
 
     async def end_of(self, run_id: str) -> RunView:
@@ -93,6 +104,9 @@ class Loop:
 
     async def optimize(self, **changes: Any) -> RunView:
         return await self.end_of(self.start(self.optimize_spec(**changes)))
+
+    async def curate(self, **changes: Any) -> RunView:
+        return await self.end_of(self.start(self.curate_spec(**changes)))
 
     def run(self, run_id: str) -> RunPaths:
         return run_paths(self.project, run_id)
