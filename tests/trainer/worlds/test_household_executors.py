@@ -12,8 +12,8 @@ from core.curation.worlds import Task
 from core.skillrepo.skill import Skill, write
 from trainer.worlds.household import Household
 from trainer.worlds.household import fingerprint as fingerprint_module
+from trainer.worlds.household.conduct import Luck, compliance, conduct
 from trainer.worlds.household.constants import CONSTANTS, WEAK, Constants, Habits
-from trainer.worlds.household.executor import Luck, compliance, conduct
 from trainer.worlds.household.reading import read_skill
 from trainer.worlds.household.room import Room
 from trainer.worlds.household.tasks import Goal, layout_of, make_task

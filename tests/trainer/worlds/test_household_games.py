@@ -6,8 +6,9 @@ import pytest
 
 from core.curation.worlds import Game, Task
 from trainer.worlds.household import Household
+from trainer.worlds.household.conduct import Luck
 from trainer.worlds.household.constants import CONSTANTS
-from trainer.worlds.household.executor import Luck, attempt
+from trainer.worlds.household.executor import attempt
 from trainer.worlds.household.game_body import GameBody
 from trainer.worlds.household.reading import read_skill
 from trainer.worlds.household.tasks import layout_of, make_task

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from core.curation.worlds import ContentVerdict, Episode
 from core.foundation.errors import UsageError
 from core.skillrepo.skill import read
-from trainer.worlds.household.executor import NEEDS
+from trainer.worlds.household.conduct import NEEDS
 from trainer.worlds.household.reading import Reading, named_in, read_skill
 from trainer.worlds.household.telling import NOTHING
 from trainer.worlds.household.things import TOOLS

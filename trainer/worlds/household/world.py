@@ -10,8 +10,9 @@ from core.curation.worlds import ContentVerdict, Episode, Game, Split, Task
 from core.foundation.errors import UsageError
 from core.skillrepo.skill import Skill
 from trainer.worlds.household import oracle
+from trainer.worlds.household.conduct import Luck
 from trainer.worlds.household.constants import CONSTANTS
-from trainer.worlds.household.executor import Luck, attempt
+from trainer.worlds.household.executor import attempt
 from trainer.worlds.household.fingerprint import fingerprint
 from trainer.worlds.household.game import HouseholdGame
 from trainer.worlds.household.judge import judge_content
