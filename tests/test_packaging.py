@@ -62,6 +62,7 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel_names: set[str]) -> No
         "skills/benchmark-design/SKILL.md",
         "skills/agent-evaluation/SKILL.md",
         "skills/agent-optimization/SKILL.md",
+        "skills/skill-curation/SKILL.md",
         "core/state/template/system_config.yaml",
         "core/state/template/project_config.toml",
         "core/state/template/example-benchmark/benchmark_config.toml",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import skills
 from core.curation import prompt
 from core.curation.curators import CurationInput
 from core.curation.worlds import Episode, Step, Task
-from core.skillrepo.document import read_curated
+from core.skillrepo.document import read_curated, read_skill
 from core.skillrepo.operations import TOOLS
 from core.skillrepo.skill import Skill, write
 
@@ -101,3 +103,10 @@ def test_actions_that_were_not_its_own_are_marked() -> None:
     text = prompt.trajectory_text(Episode(TASK, False, 1, (Step("look", "a room", coerced=True),)))
     assert "not its own words" in text
     assert prompt.trajectory_text(Episode(TASK, False, 0, ())) == "No action was taken."
+
+
+def test_the_instructions_are_a_curated_skill_of_the_library() -> None:
+    document = read_skill(Path(skills.__file__).parent / "skill-curation")
+    assert document.valid
+    assert document.dialect == "curated"
+    assert document.body.strip() == prompt.instructions().strip()
