@@ -20,6 +20,8 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped
     def __init__(self, room: int) -> None:
         super().__init__()
         self.room = room
+        self.keys: Tensor
+        self.values: Tensor
         self._stores: tuple[Tensor, Tensor] | None = None
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:

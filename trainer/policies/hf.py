@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from core.curation.curators import CurationInput
-from core.curation.worlds import World
+from core.foundation.errors import UsageError
 from core.skillrepo.skill import Skill
 from core.state.atomic import write_text
+from trainer.demonstrations import Demonstration
+from trainer.worlds import open_world
 
 from .batching import scoring_batches
 from .hf_model import (
@@ -69,7 +71,6 @@ class HfOptions:
     rows: int = 256
     checkpointing: bool = False
     thinking: bool = False
-    seed: int = 0
 
 
 @dataclass
@@ -82,7 +83,8 @@ class HfPolicy:
     kind: str = field(default="hf", init=False)
 
     def __post_init__(self) -> None:
-        self.dtype = pick_dtype(self.options.dtype, self.device, lora=self.options.lora is not None)
+        device = next(self.model.parameters()).device
+        self.dtype = pick_dtype(self.options.dtype, device, lora=self.options.lora is not None)
         self.network = Network(self.model, self._pad(), autocast=self.dtype == "mixed")
         self.chat = ChatPrompt(self.tokenizer, self.options.max_prompt, thinking=self.options.thinking)
         self.stops = stop_ids(self.model, self.tokenizer)
@@ -110,7 +112,7 @@ class HfPolicy:
 
     @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        return self.network.device
 
     def refuses(self, world: str) -> str:
         """Return "": a language model reads and writes any world's text."""
@@ -164,6 +166,10 @@ class HfPolicy:
         each = self._bytes_to_score(max(map(len, prompts)) + max(map(len, answers)))
         return scoring_batches(prompts, answers, budget=self.options.memory_bytes / each, limit=self.options.rows)
 
+    def target(self, shown: Demonstration) -> list[int]:
+        """Return the tokens of a demonstrated answer."""
+        return self.encode(shown.text)
+
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a whole answer, the one that ends it last."""
         return [*self.chat.encode(text), self._end]
@@ -210,7 +216,8 @@ class HfPolicy:
         return {name: weight.detach() for name, weight in self.trained.items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Take weights that `state` gave. Raises ValueError where they are another model's."""
+        """Take weights that `state` gave, or those of a saved folder. Raises ValueError where they are another's."""
+        state = {_live(name): weight for name, weight in state.items()}
         if set(state) != set(self.trained):
             odd = sorted(set(state) ^ set(self.trained))
             raise ValueError(f"weights of another model: {odd[:3]} and {max(0, len(odd) - 3)} more differ")
@@ -246,13 +253,21 @@ class HfPolicy:
         return float(kept + 2 * 4 * config.vocab_size + tokens * size)
 
 
-def open_policy(directory: Path, *, device: str = "auto", trainable: bool = True) -> HfPolicy:
-    """Return the policy that `save` wrote. Raises UsageError where its base is gone."""
-    facts = json.loads((directory / POLICY_FILE).read_text(encoding="utf-8"))
-    facts.pop("kind", None)
-    lora = facts.pop("lora")
-    options = HfOptions(**{**facts, "worlds": tuple(facts["worlds"]), "lora": lora and Lora(**lora)})
-    where = pick_device(device if device != "auto" else options.device)
+def open_policy(directory: Path, head: Mapping[str, Any] | None = None, *, device: str = "auto") -> HfPolicy:
+    """Return the policy that `save` wrote, or a plain Hugging Face folder as a policy that learnt nothing yet.
+
+    `head` is its policy.json. Raises UsageError where its base is gone.
+    """
+    if head is None:
+        file = directory / POLICY_FILE
+        head = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    facts = {name: value for name, value in head.items() if name in _OPTIONS}
+    lora = facts.get("lora")
+    facts |= {"worlds": tuple(facts.get("worlds", ())), "lora": None if lora is None else Lora(**lora)}
+    if device != "auto" or not _there(facts.get("device", "auto")):
+        facts["device"] = device  # what was trained on a GPU is used where there is none, too
+    options = HfOptions(**facts)
+    where = pick_device(options.device)
     dtype = pick_dtype(options.dtype, where, lora=lora is not None)
     if lora is None:
         model, tokenizer = open_model(directory, device=where, dtype=dtype)
@@ -260,34 +275,59 @@ def open_policy(directory: Path, *, device: str = "auto", trainable: bool = True
         base = Path(options.base) if options.base else directory / BASE
         model, tokenizer = open_model(base, device=where, dtype=dtype, tokenizer=directory)
         model = open_adapter(model, directory)
-    return HfPolicy(model if trainable else model.requires_grad_(False), tokenizer, options)
+    return HfPolicy(model, tokenizer, options)
 
 
 def make(
-    world: World,
+    world: str,
     *,
+    seed: int,
     path: str = TINY,
-    lora: Mapping[str, Any] | None = None,
-    shape: Mapping[str, int] | None = None,
+    lora_rank: int = 0,
+    lora_alpha: int = 0,
+    memory_gb: float = 2.0,
     **options: Any,
 ) -> HfPolicy:
-    """Return an untrained policy: the model in the folder `path`, or for "tiny" one made here for `world`.
+    """Return a policy that isn't trained yet: the model in the folder `path`, or for "tiny" one made here for `world`.
 
-    `lora` holds the fields of Lora, `shape` those of tiny_qwen.Shape, `options` those of HfOptions.
+    `lora_rank` 0 trains the whole model; `lora_alpha` 0 is twice the rank. `options` are the fields of HfOptions, and
+    those of tiny_qwen.Shape for a tiny one.
     """
+    sizes_of = {name: options.pop(name) for name in tuple(options) if name in _SIZES}
+    lora = Lora(lora_rank, lora_alpha or 2 * lora_rank) if lora_rank else None
     made = HfOptions(
-        **options,
-        worlds=(world.name,),
+        worlds=(world,),
         base="" if path == TINY else str(Path(path).resolve()),
-        lora=None if lora is None else Lora(**lora),
+        lora=lora,
+        memory_bytes=memory_gb * 2**30,
+        **options,
     )
     device = pick_device(made.device)
-    dtype = pick_dtype(made.dtype, device, lora=made.lora is not None)
+    dtype = pick_dtype(made.dtype, device, lora=lora is not None)
     if path == TINY:
-        model, tokenizer = build(world_texts(world), seed=made.seed, shape=Shape(**(shape or {})))
+        model, tokenizer = build(world_texts(open_world(world)), seed=seed, shape=Shape(**sizes_of))
         model = model.to(device, storage(dtype))
     else:
         model, tokenizer = open_model(Path(path), device=device, dtype=dtype)
-    if made.lora is not None:
-        model = with_adapter(model, made.lora, seed=made.seed)
+    if lora is not None:
+        model = with_adapter(model, lora, seed=seed)
     return HfPolicy(model, tokenizer, made)
+
+
+def _live(name: str) -> str:
+    """Return a weight's name in the live model: peft's files leave out which adapter it belongs to."""
+    for part in ("lora_A", "lora_B"):
+        name = name.replace(f".{part}.weight", f".{part}.default.weight")
+    return name
+
+
+_OPTIONS = frozenset(one.name for one in fields(HfOptions))
+_SIZES = frozenset(one.name for one in fields(Shape))
+
+
+def _there(device: str) -> bool:
+    try:
+        pick_device(device)
+    except UsageError:
+        return False
+    return True

@@ -11,11 +11,12 @@ from typing import Any
 from jinja2.exceptions import TemplateError
 
 from core.curation.curators import CurationInput
-from core.curation.prompt import TRAJECTORY_LIMIT, messages
+from core.curation.prompt import TRAJECTORY_LIMIT, messages, trajectory_text
 from core.skillrepo.operations import TOOLS
 
 # A trajectory shorter than this many characters says nothing; what is still too long is cut among the tokens.
 _LEAST_TRAJECTORY = 400
+_STEP = 100
 
 
 class ChatPrompt:
@@ -33,10 +34,14 @@ class ChatPrompt:
     def tokens(self, given: CurationInput) -> list[int]:
         """Return the whole input of a curator, at most `most` tokens: the trajectory gives way, from its middle."""
         limit = TRAJECTORY_LIMIT
-        ids = self._encode(given, limit)
-        while len(ids) > self._most and limit > _LEAST_TRAJECTORY:
-            limit = max(_LEAST_TRAJECTORY, min(limit * self._most // len(ids), limit * 3 // 4))
-            ids = self._encode(given, limit)
+        text = self.text(given, limit)
+        ids = self.encode(text)
+        while (over := len(ids) - self._most) > 0 and limit > _LEAST_TRAJECTORY:
+            # As many characters too many as the tokens too many stand for, and a step's worth more.
+            limit = min(limit, len(trajectory_text(given.episode)))
+            limit = max(_LEAST_TRAJECTORY, limit - int(over * len(text) / len(ids)) - _STEP)
+            text = self.text(given, limit)
+            ids = self.encode(text)
         if len(ids) <= self._most:
             return ids
         head = self._most // 2
@@ -68,9 +73,6 @@ class ChatPrompt:
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text that already holds its control tokens."""
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def _encode(self, given: CurationInput, limit: int) -> list[int]:
-        return self.encode(self.text(given, limit))
 
     def _broken(self, text: str) -> str:
         for token in self._control:

@@ -42,12 +42,13 @@ class Network:
 
     @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        return torch.device(next(self.model.parameters()).device)
 
     @property
     def dtype(self) -> torch.dtype:
         """The type it computes in, which is the type of its cache."""
-        return next(self.model.parameters()).dtype
+        dtype: torch.dtype = next(self.model.parameters()).dtype
+        return dtype
 
     @property
     def vocabulary(self) -> int:

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
 
 END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 # Control tokens that are text to whoever reads an answer: they survive decoding, as in Qwen's own tokenizers.
 MARKS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+# A new line, also as JSON writes it, and a digit stand alone.
+_BREAKS = r"\n|\\n|\d"
 
 # Qwen3's turns: tools stand in the system turn, and without thinking the answer begins after an empty thought.
 CHAT_TEMPLATE = """\
@@ -53,7 +55,7 @@ class Shape:
     key_value_heads: int = 2
     head_size: int = 64
     intermediate: int = 768
-    vocabulary: int = 2048
+    vocabulary: int = 4096
     positions: int = 16_384
 
     def config(self, vocabulary: int | None = None, **special: Any) -> Qwen3Config:
@@ -76,10 +78,16 @@ class Shape:
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """Return a byte-level BPE tokenizer with Qwen's control tokens and chat template, learnt from `texts`.
 
-    Every byte is in its alphabet, so it can write any text; what `texts` say often it writes in few tokens.
+    Every byte is in its alphabet, so it can write any text. Tokens may span words (but no line and no digit), so what
+    `texts` say often, a whole sentence, is one token: a network this small then learns from sequences it can hold.
     """
     core = Tokenizer(models.BPE())
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_BREAKS), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     core.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
