@@ -77,6 +77,8 @@ PRESETS: Mapping[str, Preset] = {
                 "world": "household",
                 "executor.name": "weak",
                 "policy.kind": "tiny",
+                "policy.options.width": 96,
+                "policy.options.layers": 2,
                 "imitation.steps": 160,
                 "imitation.demonstrations": 4_000,
                 "steps": 60,

@@ -25,7 +25,7 @@ BODY, END = "|", "END"
 POINTERS = ("$1", "$2", "$3", "$4", "$5")
 SPECIAL = (PAD, BOS, EOS, ASK, OK, FAIL, UNJUDGED, TRAJECTORY, *OPERATIONS, BODY, END, *POINTERS)
 
-_HEAD, _TAIL = 8, 34  # tokens of a long trajectory that are kept: how it began, and how it ended
+_HEAD, _TAIL = 4, 20  # tokens of a long trajectory that are kept: how it began, and how it ended
 _SKILL_EXTRA = 3  # tokens around a skill in a prompt: its pointer, the bar, its end
 
 
