@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from core.curation.executors import Executor
 from core.curation.worlds import World
 from core.skillrepo.skill import Skill
 from core.statistics import intervals, paired
 from trainer.policies.policy import Policy
-from trainer.rollout import Executor, Roller, Rollout, Stream
+from trainer.rollout import Roller, Rollout, Stream
 from trainer.settings import RetrievalOptions
 
 STREAM_SEED = 20_260_531
@@ -95,7 +96,7 @@ class Bench:
     ) -> Measurement:
         """Walk the streams once. `skills` is what every repository starts with; `policy` None never changes it."""
         began = time.perf_counter()
-        roller = Roller(self.executor, self.retrieval, policy=policy, temperature=self.temperature)
+        roller = Roller(self.world, self.executor, self.retrieval, policy=policy, temperature=self.temperature)
         walked = roller.roll(streams, seed=seed, purpose=f"measure-{stream}", skills=skills)
         return measurement(arm, stream, walked, self.world, seconds=time.perf_counter() - began, policy=policy)
 

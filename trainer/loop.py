@@ -16,6 +16,8 @@ from typing import Any
 import torch
 
 from core.curation import training_records
+from core.curation.content_judge import ContentJudge
+from core.curation.executors import Executor
 from core.curation.jobs import JobPaths, Work
 from core.curation.worlds import Task, World
 from core.foundation import strict_json
@@ -29,7 +31,7 @@ from trainer.imitation import imitate
 from trainer.policies.phrases import PhraseBook
 from trainer.policies.policy import Policy
 from trainer.rewards import Reward, reward, totals
-from trainer.rollout import Clock, ContentJudge, Executor, Roller, Rollout
+from trainer.rollout import Clock, Roller, Rollout
 from trainer.seeds import derive
 from trainer.settings import OptimizerOptions, Training
 from trainer.summary import summary_of
@@ -163,7 +165,9 @@ class Trainer:
         groups = task_groups(self.world, training.group, seed=training.seed, step=self.step, pool=self.pool)
         streams = rollouts_of(groups, training.group.rollouts, rank=self.together.rank, size=self.together.size)
         clock = Clock()
-        roller = Roller(self.executor, training.retrieval, self.policy, self.judge, training.grpo.temperature, clock)
+        roller = Roller(
+            self.world, self.executor, training.retrieval, self.policy, self.judge, training.grpo.temperature, clock
+        )
         rollouts = roller.roll(streams, seed=training.seed, purpose=f"step-{number}")
         by_group = _grouped(rollouts)
         rewards = [

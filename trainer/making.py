@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import torch
 
+from core.curation.asking import model_named
+from core.curation.content_judge import ContentJudge, Judgements, ModelJudge, RuleJudge
+from core.curation.executors import Executor, ModelExecutor, ScriptedExecutor, check_executor
 from core.curation.jobs import Work
 from core.curation.worlds import World
 from core.foundation.errors import UsageError
+from core.state.paths import ProjectPaths
 from trainer.grpo import Alone, Together
 from trainer.loop import Trainer
 from trainer.policies.loading import make_policy
 from trainer.policies.policy import Policy
-from trainer.rollout import ContentJudge, Executor, ScriptedExecutor
 from trainer.seeds import derive
 from trainer.settings import Training
 
@@ -20,14 +26,15 @@ def make_trainer(training: Training, world: World, work: Work, *, together: Toge
     """Return the trainer of a run. Raises UsageError where something it names isn't there."""
     torch.set_num_threads(training.threads)
     torch.manual_seed(derive(training.seed, "torch"))
+    project = ProjectPaths(work.job.root.parents[2])  # <project>/.exuvia/training/<id>
     # A resumed run must end with the same bits; an operation that can't promise it is an error then.
     torch.use_deterministic_algorithms(training.device == "cpu" or not torch.cuda.is_available())
     return Trainer(
         training=training,
         world=world,
-        executor=executor_of(training, world),
+        executor=executor_of(training, world, project),
         policy=policy_of(training, world),
-        judge=judge_of(training, world),
+        judge=judge_of(training, world, project, work.job.root / "judgements.jsonl"),
         work=work,
         together=together or Alone(),
     )
@@ -50,23 +57,27 @@ def policy_of(training: Training, world: World) -> Policy:
     )
 
 
-def executor_of(training: Training, world: World) -> Executor:
-    """Return the frozen executor that the settings name."""
-    name = training.executor.name
-    if name in world.executors:
-        return ScriptedExecutor(world, name)
-    raise UsageError(
-        f"The world {world.name!r} has no executor {name!r}.",
-        hint=f"Its own are: {', '.join(world.executors) or 'none'}; a model is named PROVIDER/MODEL.",
-    )
+def executor_of(training: Training, world: World, project: ProjectPaths) -> Executor:
+    """Return the frozen executor that the settings name: one of the world's own, or PROVIDER/MODEL."""
+    options = training.executor
+    if "/" not in options.name:
+        check_executor(world, options.name)
+        return ScriptedExecutor(options.name)
+    model = replace(model_named(project, options.name), max_tokens=options.max_tokens)
+    return ModelExecutor(model, options.max_turns, options.history, seed=derive(training.seed, "executor"))
 
 
-def judge_of(training: Training, world: World) -> ContentJudge | None:
-    """Return the judge of what is written; None where nobody judges, and r_cnt is unmeasured."""
-    if training.judge.content == "rules":
-        return world.judge
-    if training.judge.content == "off":
-        return None
-    raise UsageError(
-        f"There is no content judge {training.judge.content!r}.", hint="Take rules, off, or PROVIDER/MODEL."
-    )
+def judge_of(training: Training, world: World, project: ProjectPaths, kept: Path) -> ContentJudge | None:
+    """Return the judge of what is written: the world's rules, or PROVIDER/MODEL with its judgements kept in `kept`.
+
+    None where nobody judges, and r_cnt is unmeasured.
+    """
+    match training.judge.content:
+        case "rules":
+            return RuleJudge(world)
+        case "off":
+            return None
+        case name if "/" in name:
+            return ModelJudge(model_named(project, name), Judgements(kept))
+        case name:
+            raise UsageError(f"There is no content judge {name!r}.", hint="Take rules, off, or PROVIDER/MODEL.")

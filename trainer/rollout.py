@@ -9,11 +9,13 @@ skip a position.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from core.curation.content_judge import ContentJudge
 from core.curation.curators import CurationInput
+from core.curation.executors import Executor
 from core.curation.worlds import ContentVerdict, Episode, Task, World
 from core.skillrepo import calls
 from core.skillrepo.operations import Verdict
@@ -26,29 +28,6 @@ from trainer.seeds import derive
 from trainer.settings import RetrievalOptions
 
 SuccessSource = Literal["environment", "score", "judged"]
-ContentJudge = Callable[[str, Episode], ContentVerdict]
-
-
-class Executor(Protocol):
-    """The frozen executor pi_L, in batches."""
-
-    @property
-    def name(self) -> str: ...
-
-    def attempt(self, given: Sequence[tuple[Task, tuple[Skill, ...]]]) -> Sequence[Episode]:
-        """Try each task with the skills retrieved for it; what infrastructure lost comes back with success None."""
-        ...
-
-
-class ScriptedExecutor:
-    """One of the world's own executors."""
-
-    def __init__(self, world: World, name: str) -> None:
-        self._world = world
-        self.name = name
-
-    def attempt(self, given: Sequence[tuple[Task, tuple[Skill, ...]]]) -> Sequence[Episode]:
-        return [self._world.run(task, skills, self.name) for task, skills in given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +108,7 @@ class Walk:
 class Roller:
     """Everything that rollouts need beside tasks. `policy` None walks without a curator, the repository as it is."""
 
+    world: World
     executor: Executor
     retrieval: RetrievalOptions
     policy: Policy | None = None
@@ -153,7 +133,7 @@ class Roller:
         began = time.perf_counter()
         given = [(walk.stream.tasks[position], self._retrieve(walk, position)) for walk in walks]
         found = time.perf_counter()
-        episodes = self.executor.attempt(given)
+        episodes = self.executor.run(self.world, given)
         tried = time.perf_counter()
         self.clock.executor += tried - found
         self.clock.other += found - began
@@ -172,10 +152,14 @@ class Roller:
             )
             answers = dict(zip(curated, made, strict=True))
         answered = time.perf_counter()
-        for index, walk in enumerate(walks):
-            turn = Turn(position, episodes[index], given[index][1])
-            if self.policy and index in answers:
-                turn = self._curate(self.policy, walk, turn, inputs[index], prompts[index], answers[index])
+        turns = [Turn(position, episodes[index], given[index][1]) for index in range(len(walks))]
+        if self.policy:
+            for index, answer in answers.items():
+                turns[index] = self._applied(
+                    self.policy, walks[index], turns[index], inputs[index], prompts[index], answer
+                )
+            turns = self._judged(turns)
+        for walk, turn in zip(walks, turns, strict=True):
             walk.turns.append(turn)
         self.clock.generate += answered - prompted
         self.clock.other += (time.perf_counter() - answered) + (prompted - tried)
@@ -189,27 +173,41 @@ class Roller:
         )
         return tuple(hit.skill for hit in hits)
 
-    def _curate(
+    def _applied(
         self, policy: Policy, walk: Walk, turn: Turn, given: CurationInput, prompt: Sequence[int], answer: Answer
     ) -> Turn:
-        """Apply an answer to the walk's repository and judge what it wrote."""
+        """Apply an answer to the walk's repository."""
         verdicts = walk.repository.apply(calls.parse(policy.render(answer.ids, given)))
         skills = walk.repository.skills
-        return Turn(
-            position=turn.position,
-            episode=turn.episode,
-            retrieved=turn.retrieved,
+        return replace(
+            turn,
             prompt=tuple(prompt),
             answer=answer,
             verdicts=verdicts,
-            judgements=tuple(self._judged(verdict, turn.episode) for verdict in verdicts),
+            judgements=(None,) * len(verdicts),
             skills=skills,
             repo_tokens=sum(policy.tokens_of(skill) for skill in skills),
         )
 
-    def _judged(self, verdict: Verdict, episode: Episode) -> ContentVerdict | None:
-        """Judge the content that a valid call wrote; None where it wrote none."""
-        after, before = verdict.after, verdict.before
-        if after is None or (before is not None and after.body == before.body):
-            return None
-        return ContentVerdict(None) if self.judge is None else self.judge(after.content, episode)
+    def _judged(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Judge what valid calls wrote, all of a position at once; what wrote nothing keeps None."""
+        asked = [
+            (at, place, content)
+            for at, turn in enumerate(turns)
+            for place, verdict in enumerate(turn.verdicts)
+            if (content := _written(verdict)) is not None
+        ]
+        questions = [(content, turns[at].episode) for at, _, content in asked]
+        found = [ContentVerdict(None)] * len(asked) if self.judge is None else self.judge.judge(questions)
+        judgements = [list(turn.judgements) for turn in turns]
+        for (at, place, _), judgement in zip(asked, found, strict=True):
+            judgements[at][place] = judgement
+        return [replace(turn, judgements=tuple(made)) for turn, made in zip(turns, judgements, strict=True)]
+
+
+def _written(verdict: Verdict) -> str | None:
+    """Return the content that a call brought into the repository; None where it brought none."""
+    after, before = verdict.after, verdict.before
+    if after is None or (before is not None and after.body == before.body):
+        return None
+    return after.content

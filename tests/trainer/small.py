@@ -7,13 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.curation.worlds import Episode, Task
+from core.curation.executors import Attempt, ScriptedExecutor
+from core.curation.worlds import Episode, World
 from core.foundation import strict_json
-from core.skillrepo.skill import Skill
 from trainer.demonstrations import demonstrations
 from trainer.imitation import imitate
 from trainer.policies.tiny import TinyPolicy, make
-from trainer.rollout import ScriptedExecutor
 from trainer.settings import ImitationOptions, RetrievalOptions
 from trainer.worlds import open_world
 
@@ -79,10 +78,9 @@ class Losing:
 
     def __init__(self, lost: Sequence[str]) -> None:
         self._lost = frozenset(lost)
-        self._real = ScriptedExecutor(open_world("household"), "weak")
 
-    def attempt(self, given: Sequence[tuple[Task, tuple[Skill, ...]]]) -> Sequence[Episode]:
+    def run(self, world: World, attempts: Sequence[Attempt]) -> list[Episode]:
         return [
             Episode(one.task, None, 0, (), failure="the server went away") if one.task.id in self._lost else one
-            for one in self._real.attempt(given)
+            for one in ScriptedExecutor(self.name).run(world, attempts)
         ]

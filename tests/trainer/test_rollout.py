@@ -9,13 +9,15 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from core.curation.content_judge import RuleJudge
 from core.curation.curators import CurationInput
+from core.curation.executors import ScriptedExecutor
 from core.skillrepo.retrieval import retrieve
 from tests.trainer.small import Losing, policy, taught
 from trainer.policies.policy import Answer
 from trainer.policies.tiny import TinyPolicy
 from trainer.rewards import RewardWeights, reward
-from trainer.rollout import Roller, Rollout, ScriptedExecutor, Stream
+from trainer.rollout import Roller, Rollout, Stream
 from trainer.settings import GroupOptions, RetrievalOptions
 from trainer.task_groups import mixed_streams, rollouts_of, task_groups
 from trainer.worlds import open_world
@@ -26,7 +28,7 @@ GATE = RetrievalOptions(min_overlap=0.51)
 
 
 def walk(streams: Sequence[Stream], curator: TinyPolicy | None, purpose: str = "step-1") -> tuple[Rollout, ...]:
-    roller = Roller(ScriptedExecutor(WORLD, "weak"), GATE, curator, WORLD.judge)
+    roller = Roller(WORLD, ScriptedExecutor("weak"), GATE, curator, RuleJudge(WORLD))
     return roller.roll(streams, seed=3, purpose=purpose)
 
 
@@ -93,7 +95,7 @@ def turn_skills(held: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]  #
 def test_a_lost_attempt_is_masked_not_curated_and_not_zero() -> None:
     walked = streams()
     lost = walked[0].tasks[2].id
-    roller = Roller(Losing([lost]), GATE, taught(), WORLD.judge)
+    roller = Roller(WORLD, Losing([lost]), GATE, taught(), RuleJudge(WORLD))
     rollout = roller.roll(walked[:1], seed=3, purpose="step-1")[0]
     turn = rollout.turns[2]
     assert turn.answer is None
@@ -109,7 +111,7 @@ def test_a_lost_attempt_is_masked_not_curated_and_not_zero() -> None:
 
 @pytest.mark.meets("K11")
 def test_a_judge_that_is_off_leaves_content_unmeasured() -> None:
-    roller = Roller(ScriptedExecutor(WORLD, "weak"), GATE, Mute(("INSERT", "put", "|", "TAKE", "END", "<eos>")), None)
+    roller = Roller(WORLD, ScriptedExecutor("weak"), GATE, Mute(("INSERT", "put", "|", "TAKE", "END", "<eos>")), None)
     rollout = roller.roll(streams()[:1], seed=3, purpose="step-1")[0]
     found = reward([turn.reward_position("environment") for turn in rollout.turns], RewardWeights())
     assert found.judge_unmeasured == 1  # the first insert; the others collide with it
@@ -139,7 +141,7 @@ def test_streams_of_unequal_length_end_on_their_own() -> None:
 
 
 def test_without_a_curator_the_repository_stays_as_it_is() -> None:
-    roller = Roller(ScriptedExecutor(WORLD, "weak"), GATE)
+    roller = Roller(WORLD, ScriptedExecutor("weak"), GATE)
     (rollout,) = roller.roll([Stream(0, 0, WORLD.stream("test", 1, 30))], seed=0, purpose="x", skills=WORLD.oracle())
     assert any(turn.retrieved for turn in rollout.turns)
     assert all(turn.answer is None and turn.verdicts == () for turn in rollout.turns)
