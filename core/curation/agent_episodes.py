@@ -40,9 +40,40 @@ def episode_of(agent: AgentPaths, benchmark: BenchmarkPaths, session: FinishedSe
     not held out, so its points may be used. `judged` says the same, for that is what a curator sees (K5). Of own work
     nobody knows the outcome: `success` and `score` are None, and `judged` is False only where it was broken off.
     """
+    told = told_by(agent, session.session_id)
+    text = _statement(benchmark, session.case_id) or told.prompt
+    success = None if session.points is None else session.points >= success_at
+    return Episode(
+        task=Task(session.session_id, session.case_id or "own-work", shortened(text, TASK_CHARS), "train", 0),
+        success=success,
+        steps=told.actions,
+        trajectory=told.steps,
+        score=None if session.points is None else session.points / 100,
+        judged=False if success is None and session.broken_off else success,
+        tokens=told.tokens,
+        used=told.skills,
+        failure="" if success is not None else "nobody scored it",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a trace tells: the first prompt, the steps within their bounds, how many actions there were in all, the
+    skills whose SKILL.md was read, and the Session's tokens, None where nothing counts them.
+    """
+
+    prompt: str
+    steps: tuple[Step, ...]
+    actions: int
+    skills: tuple[str, ...]
+    tokens: int | None
+
+
+def told_by(agent: AgentPaths, session_id: str) -> Told:
+    """Read a Session of the agent. Raises NotFoundError where it has none by that id."""
     steps: list[Step] = []
-    prompt, used, tokens = "", [], None
-    with SessionTrace(agent, session.session_id, index=False) as trace:
+    prompt, used, tokens, actions = "", list[str](), None, 0
+    with SessionTrace(agent, session_id, index=False) as trace:
         for item in _items(trace.iter_records()):
             match item:
                 case str():
@@ -52,22 +83,11 @@ def episode_of(agent: AgentPaths, benchmark: BenchmarkPaths, session: FinishedSe
                 case int():
                     tokens = item
                 case _Call():
+                    actions += 1
                     steps.append(_step(item))
                     if (name := _skill_read(item, agent)) and name not in used:
                         used.append(name)
-    text = _statement(benchmark, session.case_id) or prompt
-    success = None if session.points is None else session.points >= success_at
-    return Episode(
-        task=Task(session.session_id, session.case_id or "own-work", shortened(text, TASK_CHARS), "train", 0),
-        success=success,
-        steps=sum(1 for step in steps if not step.action.startswith(SAYS)),
-        trajectory=bounded(steps),
-        score=None if session.points is None else session.points / 100,
-        judged=False if success is None and session.broken_off else success,
-        tokens=tokens,
-        used=tuple(used),
-        failure="" if success is not None else "nobody scored it",
-    )
+    return Told(prompt, bounded(steps), actions, tuple(used), tokens)
 
 
 SAYS = "says: "
