@@ -16,7 +16,7 @@ from core.statistics.intervals import Interval
 
 COLUMNS = ("arm", "success", "macro", "steps", "tokens", "skills", "masked")
 """Each arm on its own: success micro with its spread over streams, in percent."""
-AGAINST = ("arm", "difference", "gained", "lost", "over streams", "bootstrap", "p", "detectable")
+AGAINST = ("arm", "difference", "gained", "lost", "over streams", "bootstrap", "p", "detectable", "gap")
 """Each arm against none, in percentage points."""
 
 _LEGEND = (
@@ -25,7 +25,7 @@ _LEGEND = (
     "*Over streams* is Student's interval of the streams' own differences, *bootstrap* resamples whole streams",
     "(both 95 %; with fewer than ten streams the second is too narrow). p is McNemar's, exact, after Holm; it",
     "takes tasks as independent, which tasks of one stream aren't. *Detectable* is the difference that this many",
-    "streams would find in 80 % of cases.",
+    "streams would find in 80 % of cases, *gap* the share of the way from none to the oracle, in percent.",
 )
 
 
@@ -52,6 +52,7 @@ def summary_json(summary: Summary, spec: StreamSpec) -> dict[str, Any]:
         "facts": None if summary.facts is None else asdict(summary.facts),
         "spec": spec_json(spec),
         "sound": summary.sound,
+        "spent": asdict(summary.spent),
         "damaged": summary.damaged,
         "arms": {arm.name: _arm_json(arm) for arm in summary.arms},
     }
@@ -102,6 +103,7 @@ def table_against(summary: Summary) -> list[tuple[str, ...]]:
             interval_text(arm.against.bootstrap),
             p_text(arm.against.p_holm),
             points(arm.against.detectable, sign=False),
+            percent(arm.gap_closed),
         )
         for arm in summary.arms
         if arm.against is not None
@@ -174,6 +176,10 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
     if measured:
         lines += ["", "## By family", "", *_families(measured)]
         lines += ["", "## Curation", "", *_curation(measured)]
+    spent = summary.spent
+    if spent.tokens or spent.unknown:
+        unknown = f", and {spent.unknown:,} requests of unknown cost" if spent.unknown else ""
+        lines += ["", f"The run's models have spent {spent.tokens:,} tokens, {spent.usd:.4f} USD{unknown}."]
     if summary.damaged:
         lines += ["", f"{summary.damaged} lines of the journal could not be read."]
     return "\n".join(visible_line(line) for line in lines) + "\n"
@@ -195,6 +201,7 @@ def _curation(arms: Sequence[ArmSummary]) -> list[str]:
         "coverage",
         "skills a task",
         "with skill",
+        "meta",
     )
     rows = [
         (
@@ -206,6 +213,7 @@ def _curation(arms: Sequence[ArmSummary]) -> list[str]:
             percent(arm.coverage),
             _number(arm.skills_per_example),
             percent(arm.examples_with_skill),
+            percent(arm.meta_share),
         )
         for arm in arms
     ]

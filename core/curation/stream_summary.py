@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from core.curation import behaviour
 from core.curation.positions import Place, Written
-from core.curation.stream_files import ArmRecord, Facts, Journal
+from core.curation.stream_files import ArmRecord, Facts, Journal, Spent
 from core.statistics import power
 from core.statistics.holm import holm
 from core.statistics.intervals import Interval, clustered_bootstrap, over_clusters, wilson
@@ -91,6 +91,8 @@ class ArmSummary:
     skills_per_example: float | None = None
     skills: float | None = None
     characters: float | None = None
+    meta_share: float | None = None
+    headings: Mapping[str, int] | None = None
     against: Against | None = None
     gap_closed: float | None = None
     seconds: float = 0.0
@@ -106,6 +108,7 @@ class Summary:
     arms: tuple[ArmSummary, ...]
     sound: bool | None
     damaged: int
+    spent: Spent = field(default_factory=Spent)
 
     def arm(self, name: str) -> ArmSummary | None:
         return next((arm for arm in self.arms if arm.name == name), None)
@@ -125,7 +128,7 @@ def summarise(journal: Journal, state: str, reason: str = "", *, order: Sequence
     corrected = holm(p_values)
     arms = [_arm(journal.arms[name], cap, control, corrected.get(name)) for name in names]
     arms = [_with_gap(arm, arms) for arm in arms]
-    return Summary(facts, state, reason, tuple(arms), _sound(arms), journal.damaged)
+    return Summary(facts, state, reason, tuple(arms), _sound(arms), journal.damaged, journal.spent_at_all)
 
 
 def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float | None) -> ArmSummary:
@@ -171,6 +174,8 @@ def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float |
         skills_per_example=_mean(one.skills_per_example for one in used),
         skills=_last(record.positions, lambda place: place.skills),
         characters=_last(record.positions, lambda place: place.characters),
+        meta_share=_mean(place.meta_share for place in _ends(record.positions)),
+        headings=_headings(_ends(record.positions)),
         against=None if control is None or control is record else _against(control, record, p_holm),
         seconds=record.seconds,
     )
@@ -271,5 +276,16 @@ def _all_or_none(values: Sequence[int | None]) -> float | None:
 
 def _last(positions: Sequence[Sequence[Place]], of: Callable[[Place], int]) -> float | None:
     """Return the mean over streams of what they had at their end."""
-    latest = {place.seed: of(place) for places in positions for place in places}
-    return fmean(latest.values()) if latest else None
+    return _mean(float(of(place)) for place in _ends(positions))
+
+
+def _ends(positions: Sequence[Sequence[Place]]) -> list[Place]:
+    """Return the last place of each stream."""
+    return list({place.seed: place for places in positions for place in places}.values())
+
+
+def _headings(ends: Iterable[Place]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for place in ends:
+        counted.update(place.headings)
+    return {name: counted[name] for name in behaviour.HEADING_CLASSES}

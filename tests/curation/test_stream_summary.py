@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -149,12 +150,13 @@ def test_what_was_written_and_used_is_counted() -> None:
     vague = Written("update", "a", True, content_judged=True, content_valid=False, issues=("ACTIONABILITY",))
     lost = Written("insert", "b", True, content_judged=True, content_valid=None)
     broken = Written("other", "", False, "no JSON")
+    shown: dict[str, Any] = {"meta_share": 0.5, "headings": {"tips": 3}}
     record = ArmRecord(
         "trained",
         [
             (place(1, 0, True, operations=(inserted, broken), prompt_tokens=100, answer_tokens=20, skills=1),),
             (place(1, 1, False, held=1, retrieved=("a",), operations=(vague, lost), judged=True, skills=2),),
-            (place(1, 2, True, held=2, skills=2, characters=50, unlearned="overloaded", tokens=None),),
+            (place(1, 2, True, held=2, skills=2, characters=50, unlearned="lost", tokens=None, **shown),),
         ],
         0.0,
         "done",
@@ -169,6 +171,9 @@ def test_what_was_written_and_used_is_counted() -> None:
     assert (trained.skills, trained.characters) == (2.0, 50.0)
     assert trained.judged_right == pytest.approx(2 / 3)
     assert trained.unlearned == 1
+    assert trained.meta_share == 0.5
+    assert trained.headings is not None
+    assert {name: count for name, count in trained.headings.items() if count} == {"tips": 3}
     assert trained.curation_tokens == 120.0
     assert trained.tokens is None  # one attempt's are unknown: a mean of the others is another number
 

@@ -49,7 +49,7 @@ def stream() -> None:
     "run",
     epilog="Examples:  exuvia stream run --world household   |   "
     "exuvia stream run --world household --curator my-training-run --seeds 5 --min-overlap 0.51   |   "
-    "exuvia stream run --world shop --arms none,prompted,oracle --model openai/gpt-5 --tasks 40",
+    "exuvia stream run --world shop --arms none,prompted,oracle --model openai/gpt-5 --tasks 40 --max-cost 5",
 )
 @click.option(
     "--world", required=True, metavar="NAME", help="household, shop, reasoning, alfworld or benchmark:AGENT/ID."
@@ -83,6 +83,8 @@ def stream() -> None:
 @click.option("--max-turns", type=click.IntRange(min=1), default=30, show_default=True, help="Turns of a model.")
 @click.option("--history", type=click.IntRange(min=0), default=3, show_default=True, help="Actions a model is shown.")
 @click.option("--extra", is_flag=True, help="Offer merge, split and link too.")
+@click.option("--max-cost", "max_usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Budget.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Budget of all models in tokens.")
 @click.option("--parallel", type=click.IntRange(1, 64), default=8, show_default=True, help="Requests at a time.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Curators and models draw by it."
