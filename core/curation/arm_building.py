@@ -12,7 +12,7 @@ from core.curation.arms import Arm, CuratedArm, FixedArm, NotRun
 from core.curation.asking import Model, model_named
 from core.curation.content_judge import ContentJudge, Judgements, ModelJudge, RuleJudge
 from core.curation.curators import Curator
-from core.curation.executors import Executor, ModelExecutor, ScriptedExecutor, check_executor
+from core.curation.executors import Executor, MeteredExecutor, ModelExecutor, ScriptedExecutor, check_executor
 from core.curation.memp import MempArm
 from core.curation.meter import Meter
 from core.curation.model_curator import ModelCurator
@@ -21,7 +21,8 @@ from core.curation.self_judgement import ModelOpinion, OwnOpinion, SelfJudge, Wo
 from core.curation.stream_spec import StreamSpec
 from core.curation.verbatim import VerbatimCurator
 from core.curation.worlds import World
-from core.foundation.errors import ExuviaError
+from core.foundation.errors import ExuviaError, UsageError
+from core.models.route import REHEARSAL
 from core.state.paths import ProjectPaths
 
 UNTRAINED = "step-00000"
@@ -48,7 +49,15 @@ class Workshop:
         if "/" in name:
             return ModelExecutor(self._model(name), spec.max_turns, spec.history, spec.seed)
         check_executor(self.world, name)
-        return ScriptedExecutor(name)
+        asked: str = getattr(self.world, "model", "")  # a world whose executor is a model by itself says which
+        if not asked or asked.partition("/")[0] == REHEARSAL:
+            return ScriptedExecutor(name)
+        if spec.max_tokens is None:
+            raise UsageError(
+                f"World {self.world.name} asks {asked}, a real model, and the run has no token budget.",
+                hint="Say --max-tokens N.",
+            )
+        return MeteredExecutor(ScriptedExecutor(name), self.meter)
 
     def judge(self, executor: Executor) -> SelfJudge:
         """Return whose opinion the curator sees: by default the executor's own."""

@@ -14,8 +14,8 @@ from core.foundation.visible import visible_line
 from core.state import atomic
 from core.statistics.intervals import Interval
 
-COLUMNS = ("arm", "success", "macro", "steps", "tokens", "skills", "masked")
-"""Each arm on its own: success micro with its spread over streams, in percent."""
+COLUMNS = ("arm", "success", "macro", "score", "steps", "tokens", "skills", "masked")
+"""Each arm on its own: success micro with its spread over streams, in percent; the score where the world grades."""
 AGAINST = ("arm", "difference", "gained", "lost", "over streams", "bootstrap", "p", "detectable", "gap")
 """Each arm against none, in percentage points."""
 
@@ -81,6 +81,7 @@ def table(summary: Summary) -> list[tuple[str, ...]]:
             percent(arm.success_micro)
             + (f" ± {100 * arm.spread.std:.1f}" if arm.spread is not None and arm.spread.std is not None else ""),
             percent(arm.success_macro),
+            percent(arm.score),
             _number(arm.steps),
             _whole(arm.tokens),
             _number(arm.skills),
@@ -134,6 +135,9 @@ def verdicts(summary: Summary) -> list[str]:
 def _verdict(arm: ArmSummary, against: Against) -> str:
     separates = against.separates
     head = f"{arm.name}: {points(against.difference)} points against none"
+    if against.score_difference is not None:
+        within = f" ({interval_text(against.score_over_streams)})" if against.score_over_streams is not None else ""
+        head += f", {points(against.score_difference)} points of score{within}"
     if separates is None:
         return f"{head}; one stream alone tells no spread."
     if separates:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import TypeVar
 
 from core.curation import behaviour
 from core.curation.positions import Place, Written
@@ -20,6 +21,7 @@ from core.statistics.intervals import Interval, clustered_bootstrap, over_cluste
 from core.statistics.paired import Paired, pair
 from core.statistics.spread import Spread, spread
 
+T = TypeVar("T")
 CONTROL = "none"
 CEILING = "oracle"
 _BOOTSTRAP_SEED = 20_605
@@ -33,7 +35,8 @@ class Against:
     streams' own differences: with few streams the first is too narrow and the second is the one to believe. `p_value`
     is McNemar's exact one, which takes tasks as independent; `p_holm` corrects it for all arms of the run.
     `detectable` is the smallest difference that this many streams would find (80 %, two-sided 5 %), `detectable_pairs`
-    the same if tasks were independent. `separates` says whether `over_streams` (with one stream: p_holm) excludes 0.
+    the same if tasks were independent. `score_difference` and its interval are there where the world grades.
+    `separates` says whether `over_streams` (with one stream: p_holm) excludes 0.
     """
 
     paired: Paired
@@ -42,6 +45,8 @@ class Against:
     p_holm: float | None
     detectable: float | None
     detectable_pairs: float | None
+    score_difference: float | None = None
+    score_over_streams: Interval | None = None
 
     @property
     def difference(self) -> float | None:
@@ -184,6 +189,7 @@ def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float |
 def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Against:
     paired = paired_outcomes(control, record)
     clusters = [differences for differences in differences_by_stream(control, record).values() if differences]
+    scores = [differences for differences in differences_by_stream(control, record, _score).values() if differences]
     means = spread(fmean(values) for values in clusters)
     return Against(
         paired=paired,
@@ -194,34 +200,43 @@ def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Aga
         detectable_pairs=power.paired_shares(paired.pairs, paired.discordant / paired.pairs)
         if paired.discordant
         else None,
+        score_difference=_mean(value for values in scores for value in values),
+        score_over_streams=over_clusters(scores),
     )
 
 
 def paired_outcomes(control: ArmRecord | None, record: ArmRecord) -> Paired:
     if control is None:
         return pair([], [])
-    found = _outcomes(record)
-    places = [place for place in _outcomes(control) if place in found]
-    before = _outcomes(control)
+    found, before = _by_place(record, _success_of), _by_place(control, _success_of)
+    places = [place for place in before if place in found]
     return pair([before[place] for place in places], [found[place] for place in places])
 
 
-def differences_by_stream(control: ArmRecord, record: ArmRecord) -> dict[int, list[float]]:
+def _success_of(place: Place) -> bool | None:
+    return place.success
+
+
+def _score(place: Place) -> float | None:
+    return place.score if place.success is not None else None
+
+
+def differences_by_stream(
+    control: ArmRecord, record: ArmRecord, of: Callable[[Place], float | None] = _success_of
+) -> dict[int, list[float]]:
     """Return the differences of every pair that was measured whole, by stream."""
-    before, after = _outcomes(control), _outcomes(record)
+    before, after = _by_place(control, of), _by_place(record, of)
     found: dict[int, list[float]] = {}
-    for (seed, position), success in after.items():
+    for (seed, position), value in after.items():
         other = before.get((seed, position))
-        if success is not None and other is not None:
-            found.setdefault(seed, []).append(float(success) - float(other))
+        if value is not None and other is not None:
+            found.setdefault(seed, []).append(float(value) - float(other))
     return found
 
 
-def _outcomes(record: ArmRecord) -> dict[tuple[int, int], bool | None]:
-    """Return success by stream and position: the task there is the same for every arm."""
-    return {
-        (place.seed, position): place.success for position, places in enumerate(record.positions) for place in places
-    }
+def _by_place(record: ArmRecord, of: Callable[[Place], T]) -> dict[tuple[int, int], T]:
+    """Return something of each attempt by stream and position: the task there is the same for every arm."""
+    return {(place.seed, position): of(place) for position, places in enumerate(record.positions) for place in places}
 
 
 def _with_gap(arm: ArmSummary, arms: Sequence[ArmSummary]) -> ArmSummary:

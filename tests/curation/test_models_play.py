@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.curation import content_judge, react, self_judgement
+from core.curation.arm_building import Workshop
 from core.curation.asking import Model, together
 from core.curation.content_judge import Judgements, ModelJudge
 from core.curation.curators import CurationInput
@@ -21,10 +22,13 @@ from core.curation.executors import ModelExecutor, ScriptedExecutor
 from core.curation.meter import Budget, BudgetSpentError, Meter
 from core.curation.model_curator import ModelCurator
 from core.curation.self_judgement import ModelOpinion
+from core.curation.stream_spec import StreamSpec
 from core.curation.worlds import ContentVerdict, Episode, Step
+from core.foundation.errors import UsageError
 from core.models.interface import ModelRef, Price, ProviderError, Request, ToolCall
 from core.models.openai import OpenAIProvider
 from core.skillrepo.operations import TOOLS
+from core.state.paths import ProjectPaths
 from tests.models.chat_server import DONE, Answer, chat_server, chunk
 
 from .kitchen import Kitchen, skill, task
@@ -371,3 +375,21 @@ def test_what_nobody_told_is_unknown_and_not_free() -> None:
     script = Script(lambda request: failing)
     ModelExecutor(replace(script.model, meter=meter)).run(Kitchen(), [(task(0), ())])
     assert meter.tokens == 35 + 6 * 35  # a reply that was no use has its cost all the same
+
+
+def test_a_world_that_asks_a_real_model_by_itself_is_metered(tmp_path: Path) -> None:
+    class Paid(Kitchen):
+        model = "acme/one"
+
+        def run_many(self, attempts: Any, executor: str) -> list[Episode]:
+            return [replace(self.run(of, skills, executor), tokens=40) for of, skills in attempts]
+
+    project, meter = ProjectPaths(tmp_path), Meter(Budget(tokens=100))
+    with pytest.raises(UsageError, match="acme/one, a real model"):
+        Workshop(StreamSpec("kitchen"), Paid(), project, meter).executor()
+    executor = Workshop(StreamSpec("kitchen", max_tokens=100), Paid(), project, meter).executor()
+    executor.run(Paid(), [(task(0), ()), (task(1), ())])
+    executor.run(Paid(), [(task(2), ())])
+    assert (meter.tokens, meter.unknown) == (120, 3)
+    with pytest.raises(BudgetSpentError):
+        executor.run(Paid(), [(task(3), ())])

@@ -222,3 +222,27 @@ def test_two_runs_over_other_tasks_are_not(field: str) -> None:
     assert found.arms[0].paired is None
     assert found.arms[0].difference is None
     assert found.arms[0].first == pytest.approx(1 / 3)
+
+
+def test_a_score_is_compared_where_the_world_grades() -> None:
+    def graded(name: str, *scores: tuple[float | None, float | None]) -> ArmRecord:
+        positions = [
+            tuple(
+                place(seed, at, None if score is None else score == 1.0, score=score)
+                for seed, score in enumerate(pair, 1)
+            )
+            for at, pair in enumerate(scores)
+        ]
+        return ArmRecord(name, positions, 0.0, "done")
+
+    summary = run(graded("none", (0.2, 0.0), (0.4, None)), graded("trained", (0.6, 0.4), (1.0, 0.8)))
+    trained = summary.arm("trained")
+    assert trained is not None
+    assert trained.against is not None
+    assert trained.score == pytest.approx(0.7)
+    assert trained.against.score_difference == pytest.approx((0.4 + 0.6 + 0.4) / 3)
+    # By stream: 0.5 and 0.4.
+    interval = trained.against.score_over_streams
+    assert interval is not None
+    assert (interval.low + interval.high) / 2 == pytest.approx(0.45)
+    assert "+46.7 points of score" in " ".join(verdicts(summary))

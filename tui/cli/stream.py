@@ -63,6 +63,7 @@ def stream() -> None:
 @click.option("--order", type=click.Choice(["mixed", "grouped"]), default="mixed", show_default=True, help="Of tasks.")
 @click.option("--family", metavar="NAME", help="With --order grouped: the family (else drawn by each seed).")
 @click.option("--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Of the world.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the world; repeatable.")
 @click.option("--executor", metavar="NAME", help="weak, mid, strong, or PROVIDER/MODEL (else the world's weakest).")
 @click.option("--curator", metavar="PATH", help="A trained policy: a training run, a checkpoint, an export, 'in-use'.")
 @click.option("--base", metavar="PATH", help="The policy before training (else the untrained checkpoint beside it).")
@@ -101,6 +102,7 @@ def run(
     curator: str | None,
     base: str | None,
     model: str | None,
+    options: tuple[str, ...],
     detach: bool,
     as_json: bool,
     place: Place,
@@ -123,6 +125,7 @@ def run(
         curator=_policy(project, curator),
         base=_policy(project, base),
         model=model,
+        options=_options(options),
         **settings,  # type: ignore[arg-type]  # click has checked each by its option
     )
     paths = streams.prepare(project, spec)
@@ -265,6 +268,22 @@ def _arms(named: str | None, *, policy: bool, model: bool) -> tuple[str, ...]:
     if named is not None:
         return tuple(name.strip() for name in named.split(",") if name.strip())
     return (*_OWN_ARMS, *(_POLICY_ARMS if policy else ()), *(_MODEL_ARMS if model else ()))
+
+
+def _options(pairs: tuple[str, ...]) -> dict[str, object]:
+    """Return KEY=VALUE pairs: a value that is JSON is that, any other a text. Raises UsageError."""
+    from core.foundation import strict_json
+
+    found: dict[str, object] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.isidentifier():
+            raise UsageError(f"{pair!r} is no KEY=VALUE.", hint="For example: --option success_at=80")
+        try:
+            found[key] = strict_json.parse(value)
+        except ValueError:
+            found[key] = value
+    return found
 
 
 def _policy(project: ProjectPaths, named: str | None) -> str | None:
