@@ -139,9 +139,10 @@ def _verdict(arm: ArmSummary, against: Against) -> str:
         within = f" ({interval_text(against.score_over_streams)})" if against.score_over_streams is not None else ""
         head += f", {points(against.score_difference)} points of score{within}"
     if separates is None:
-        return f"{head}; one stream alone tells no spread."
+        return f"{head}; nothing was measured on the same tasks."
     if separates:
-        return f"{head}, which separates from it over the streams of this run."
+        alone = "; one stream alone tells no spread" if against.over_streams is None else ""
+        return f"{head}, which separates from it{alone}."
     least = (
         f"; a difference below {points(against.detectable, sign=False)} would not be seen" if against.detectable else ""
     )

@@ -36,7 +36,8 @@ class Against:
     is McNemar's exact one, which takes tasks as independent; `p_holm` corrects it for all arms of the run.
     `detectable` is the smallest difference that this many streams would find (80 %, two-sided 5 %), `detectable_pairs`
     the same if tasks were independent. `score_difference` and its interval are there where the world grades.
-    `separates` says whether `over_streams` (with one stream: p_holm) excludes 0.
+    `separates` needs both: `over_streams` excludes 0 (two streams that agree by chance have no width), and p_holm,
+    which flatters, is below 5 %.
     """
 
     paired: Paired
@@ -54,9 +55,10 @@ class Against:
 
     @property
     def separates(self) -> bool | None:
-        if self.over_streams is not None:
-            return self.over_streams.excludes(0.0)
-        return None if self.p_holm is None else self.p_holm < power.ALPHA
+        if self.p_holm is None:
+            return None
+        apart = self.over_streams is None or self.over_streams.excludes(0.0)
+        return apart and self.p_holm < power.ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Aga
         bootstrap=clustered_bootstrap(clusters, seed=_BOOTSTRAP_SEED),
         over_streams=over_clusters(clusters),
         p_holm=p_holm,
-        detectable=None if means is None or means.std is None else power.clusters(means.std, means.count),
+        detectable=None if means is None or means.std is None else power.clusters(means.std, means.count) or None,
         detectable_pairs=power.paired_shares(paired.pairs, paired.discordant / paired.pairs)
         if paired.discordant
         else None,

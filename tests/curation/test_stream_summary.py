@@ -116,6 +116,32 @@ def test_one_stream_tells_no_spread_and_says_so() -> None:
     assert "doesn't separate" in " ".join(verdicts(summary))
 
 
+def test_two_streams_that_agree_by_chance_separate_nothing() -> None:
+    none = arm("none", [False, False, False], [False, False, False])
+    summary = run(none, arm("trained", [True, False, False], [True, False, False]))
+    trained = summary.arm("trained")
+    assert trained is not None
+    assert trained.against is not None
+    interval = trained.against.over_streams
+    assert interval is not None
+    assert interval.low == interval.high == pytest.approx(1 / 3)  # no width, and no reason to believe it
+    assert trained.against.p_holm == 0.5
+    assert trained.against.separates is False
+    assert trained.against.detectable is None
+
+
+def test_what_separates_does_so_by_both_measures() -> None:
+    none = arm("none", *[[False] * 3] * 4)
+    for outcomes, separates in (
+        ([[True] * 3] * 3 + [[True, True, False]], True),
+        ([[True] * 3, *[[False] * 3] * 3], False),
+    ):
+        trained = run(none, arm("trained", *outcomes)).arm("trained")
+        assert trained is not None
+        assert trained.against is not None
+        assert trained.against.separates is separates
+
+
 def test_the_gap_is_what_lies_between_none_and_the_oracle() -> None:
     summary = run(
         arm("none", [False, False, False], [False, True, False]),
