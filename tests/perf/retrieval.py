@@ -191,8 +191,41 @@ def _cell(python: str | Path, name: str, path: Path) -> dict[str, float]:
     return found
 
 
+def small() -> None:
+    """Print what a query costs in a repository that changes before each, as in training."""
+    from rank_bm25 import BM25Okapi
+
+    from core.skillrepo.retrieval import retrieve
+    from core.skillrepo.skill import Skill
+    from core.skillrepo.words import split_words
+
+    documents, queries = made_up(40)
+    skills = [Skill(" ".join(words[:3]), " ".join(words[3:]), "x", "x") for words in documents]
+    print("| skills | exuvia retrieve, microseconds | rank-bm25, built for each query | ours = 1 |\n|---|---|---|---|")
+    for size in (1, 5, 20):
+        repositories = [skills[at : at + size] for at in range(QUERIES // 10)]
+
+        def ours(repositories: list[list[Skill]] = repositories) -> None:
+            for repository, words in zip(repositories, queries, strict=False):
+                retrieve(repository, " ".join(words))
+
+        def library(repositories: list[list[Skill]] = repositories) -> None:
+            for repository, words in zip(repositories, queries, strict=False):
+                texts = [split_words(f"{skill.title} {skill.description}") for skill in repository]
+                BM25Okapi(texts).get_top_n(words, texts, n=5)
+
+        spent = []
+        for act in (ours, library):
+            act()
+            began = time.process_time()
+            for _ in range(20):
+                act()
+            spent.append((time.process_time() - began) / 20 / len(repositories) * 1e6)
+        print(f"| {size} | {spent[0]:.0f} | {spent[1]:.0f} | {spent[1] / spent[0]:.1f} |")
+
+
 def main() -> None:
-    """Measure every cell and print one table with ratios to ours."""
+    """Measure every cell and print one table with ratios to ours, then one for small repositories."""
     bm25s = anchors.bm25s()
     print("| skills | | build ms | query ms | insert ms | delete ms | memory MB | query, ours = 1 | insert, ours = 1 |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -210,6 +243,8 @@ def main() -> None:
                 cell = _cell(python, name, path)
                 ours = ours or cell
                 print(_row(size, name, cell, ours), flush=True)
+    print()
+    small()
 
 
 def _row(size: int, name: str, cell: dict[str, float], ours: dict[str, float]) -> str:
