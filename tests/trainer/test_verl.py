@@ -167,7 +167,7 @@ def test_a_session_whose_reward_is_unknown_has_no_output() -> None:
     class Lost:
         name = "lost"
 
-        def attempt(self, given: Any) -> Any:
+        def run(self, world: Any, given: Any) -> Any:
             from core.curation.worlds import Episode
 
             return [Episode(task, None, 0, (), failure="the server is gone") for task, _ in given]
