@@ -102,10 +102,6 @@ class RepositoryMemory:
     def skills(self) -> tuple[Skill, ...]:
         return self._repository.skills
 
-    @property
-    def repository(self) -> Repository:
-        return self._repository
-
     def find(self, position: int, task: Task) -> tuple[Skill, ...]:
         del position
         return self._retrieval.of(self._repository.skills, task.text)

@@ -28,7 +28,7 @@ LOST_IN_A_ROW = 3
 """So many positions in a row that lost every attempt stop a run: whatever is broken, going on won't mend it."""
 
 
-class StreamBroken(ExuviaError):  # noqa: N818  # it is a state of the run, said to a person
+class StreamBrokenError(ExuviaError):
     """The run can't go on as things are; what is recorded stays, and it can be resumed."""
 
 
@@ -99,8 +99,8 @@ def walk(
 ) -> bool:
     """Walk from position `start` to the end. Returns False where `go_on` said stop.
 
-    Raises StreamBroken where everything is lost for too long, and whatever the curator or an executor raises that no
-    waiting mends; positions that are recorded stay.
+    Raises StreamBrokenError where everything is lost for too long, and whatever the curator or an executor raises that
+    no waiting mends; positions that are recorded stay.
     """
     lost = 0
     position = start
@@ -119,7 +119,7 @@ def walk(
             lost = lost + 1 if here and all(episode.success is None for _, episode in here) else 0
             record(at, here, seconds)
             if lost >= LOST_IN_A_ROW:
-                raise StreamBroken(
+                raise StreamBrokenError(
                     f"{lost} positions in a row were lost to infrastructure: {here[0][1].failure}",
                     hint="Mend that, then resume; the lost positions stay masked.",
                 )

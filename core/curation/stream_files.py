@@ -30,7 +30,6 @@ from core.curation.wire import episode_json, task_json
 from core.curation.worlds import Episode, World
 from core.foundation import strict_json
 from core.foundation.clock import now_ms
-from core.foundation.errors import DamagedError
 from core.state.jsonlines import append_record, read_lines
 
 
@@ -251,11 +250,3 @@ def _read_facts(at: Fields) -> Facts:
         lengths=tuple(at.items("lengths")),
         tasks_hash=at.text("tasks_hash"),
     )
-
-
-def read_facts(paths: StreamPaths) -> Facts:
-    """Return what a run is over. Raises DamagedError where it never began."""
-    facts = read_journal(paths).facts
-    if facts is None:
-        raise DamagedError(f"{paths.id} has not begun.", hint="Resume it, or look at its log.")
-    return facts

@@ -18,7 +18,7 @@ from core.curation.fields import Fields
 from core.curation.memories import Retrieval
 from core.curation.positions import Place, place_json, read_place
 from core.curation.self_judgement import OwnOpinion, SelfJudge, WorldVerdict
-from core.curation.stream import Happened, Loop, StreamBroken, Walker, replay, walk, walkers
+from core.curation.stream import Happened, Loop, StreamBrokenError, Walker, replay, walk, walkers
 from core.curation.verbatim import VerbatimCurator
 from core.curation.worlds import World
 from core.skillrepo.calls import parse, render
@@ -151,7 +151,7 @@ def test_when_everything_is_lost_the_run_stops_and_says_why() -> None:
     recorded: list[int] = []
     arm = FixedArm("none", (), Retrieval())
     of = replace(loop(dead), parallel=2)
-    with pytest.raises(StreamBroken, match="the line went dead"):
+    with pytest.raises(StreamBrokenError, match="the line went dead"):
         walk(
             arm, of, walkers(arm, of.streams), start=0, record=lambda at, _, __: recorded.append(at), go_on=lambda: True
         )
