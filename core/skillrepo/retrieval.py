@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from core.skillrepo.bm25 import EPSILON, K1, B, Variant, floor, idf_table, weights
 from core.skillrepo.skill import Skill
-from core.skillrepo.words import split_words, words
+from core.skillrepo.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,11 @@ def terms_of(skill: Skill) -> Terms:
 
 def count_terms(skill: Skill) -> Terms:
     """Return the words of the skill's name and description, counted."""
-    title = split_words(skill.title)
-    found = title + split_words(skill.description)
+    found = words(f"{skill.title} {skill.description}")
     frequencies: dict[str, int] = {}
     for word in found:
         frequencies[word] = frequencies.get(word, 0) + 1
-    return Terms(frequencies, len(found), frozenset(title))
+    return Terms(frequencies, len(found), frozenset(words(skill.title)))
 
 
 def passes(terms: Terms, query: AbstractSet[str], min_overlap: float) -> bool:
