@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from core.curation.worlds import Step
 from trainer.worlds.household.tasks import Layout
-from trainer.worlds.household.telling import NOTHING, around, view
+from trainer.worlds.household.telling import NOTHING, around, in_order, view
 from trainer.worlds.household.things import CAN, LAMP, LIES_ON, OPENABLE, TOOLS, kind
 
 _STATES = {"clean": "clean", "heat": "hot", "cool": "cool"}
@@ -115,7 +115,7 @@ class Room:
             return self._say(action, NOTHING)
         if kind(place) not in LIES_ON[kind(thing)]:
             return self._say(action, NOTHING)
-        self.contents[place] = (*self.contents[place], thing)
+        self.contents[place] = in_order((*self.contents[place], thing))
         self.held = ""
         self._settle(place)
         return self._say(action, f"You move the {thing} to the {place}.")

@@ -10,7 +10,7 @@ from random import Random
 
 from core.curation.worlds import Split, Task
 from trainer.worlds.household.constants import CONSTANTS
-from trainer.worlds.household.telling import opening, view
+from trainer.worlds.household.telling import in_order, opening, view
 from trainer.worlds.household.things import (
     CAN,
     FAMILY_ROOMS,
@@ -113,8 +113,8 @@ def _furnish(random: Random, room: str) -> list[str]:
     receptacles = []
     for place, fewest, most in ROOMS[room]:
         count = random.randint(fewest, most)
-        receptacles += [f"{place} {number}" for number in range(count, 0, -1)]
-    return receptacles
+        receptacles += [f"{place} {number}" for number in range(1, count + 1)]
+    return list(in_order(receptacles))
 
 
 def make_task(family: str, split: Split, seed: int) -> Task:
@@ -151,7 +151,7 @@ def make_task(family: str, split: Split, seed: int) -> Task:
         text=text,
         split=split,
         seed=seed,
-        data={"room": room, "receptacles": [[name, inside] for name, inside in contents.items()]},
+        data={"room": room, "receptacles": [[name, list(in_order(contents[name]))] for name in receptacles]},
     )
 
 

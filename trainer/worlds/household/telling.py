@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trainer.worlds.household.things import OPENABLE, kind
 
 NOTHING = "Nothing happens."
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Instances as the engine lists them: kinds in the order of the alphabet, the numbers of a kind falling."""
+    return tuple(sorted(names, key=lambda name: (kind(name), -int(name.rpartition(" ")[2]))))
 
 
 def listing(things: Sequence[str]) -> str:
