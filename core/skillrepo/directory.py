@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ INDEX = "index.json"
 TEXT = "SKILL.md"
 _COMING = ".SKILL.md.coming"
 _FORMAT = 1
+_FOLDER = re.compile("(?!\\.)[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,6 @@ def _text(value: object) -> str:
 def _folder(value: object) -> str:
     """Take a folder's name; one that leads elsewhere is damage."""
     name = _text(value)
-    if "/" in name or name.startswith(".") or not name:
+    if not _FOLDER.fullmatch(name):
         raise ValueError(f"{name!r} is no folder of a skill")
     return name

@@ -66,7 +66,10 @@ class Reading:
         wanted = count if position is None else position if position >= 0 else count + position
         if not 0 <= wanted <= count:
             raise UsageError(f"The log has no position {position}.", hint=f"It has 0 to {count}.")
-        repository = Repository(self.base, self.base_links)
+        try:
+            repository = Repository(self.base, self.base_links)
+        except ConflictError as error:
+            raise DamagedError(f"The log begins on what no repository holds: {error}") from error
         for entry in self.entries[:wanted]:
             try:
                 repository.change([_resolved(repository, change) for change in entry.changes], entry.links)
@@ -206,16 +209,21 @@ def _record(position: int, verdict: Verdict, source: Mapping[str, Any]) -> dict[
 
 
 def _entry(record: Mapping[str, Any]) -> Entry:
-    call = Call(record["tool"], record["arguments"], record["raw"], record["style"], record["problem"])
-    changes = tuple((change["before"], change["after"]) for change in record["changes"])
-    for before, after in changes:
-        if not isinstance(before, str | None) or not isinstance(after, str | None):
-            raise TypeError("a change is no text")
+    texts = [record[key] for key in ("tool", "raw", "style", "problem", "reason", "time")]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("tool, raw, style, problem, reason or time is no text")
+    arguments, source = record["arguments"], record["source"]
+    if not isinstance(arguments, dict | None) or not isinstance(source, dict):
+        raise TypeError("arguments or source is no object")
     position, valid = record["position"], record["valid"]
     if not isinstance(position, int) or not isinstance(valid, bool):
-        raise TypeError("position or valid has another type")
+        raise TypeError("position is no whole number or valid no boolean")
+    changes = tuple((change["before"], change["after"]) for change in record["changes"])
+    if not all(isinstance(part, str | None) for change in changes for part in change):
+        raise TypeError("a change is no text")
+    call = Call(record["tool"], arguments, record["raw"], record["style"], record["problem"])
     links = tuple(_link(link) for link in record["links"])
-    return Entry(position, record["time"], call, valid, record["reason"], changes, links, record["source"])
+    return Entry(position, record["time"], call, valid, record["reason"], changes, links, source)
 
 
 def _resolved(repository: Repository, change: tuple[str | None, str | None]) -> Change:
@@ -231,4 +239,7 @@ def _link_record(link: Link) -> dict[str, str]:
 
 
 def _link(record: Mapping[str, str]) -> Link:
-    return Link(record["source"], record["target"], record["relation"])
+    link = Link(record["source"], record["target"], record["relation"])
+    if not all(isinstance(part, str) for part in (link.source, link.target, link.relation)):
+        raise TypeError("a link is no text")
+    return link

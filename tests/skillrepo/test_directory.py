@@ -115,6 +115,8 @@ def test_what_can_not_be_read_is_left_out_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", '{"format": 2}', '{"format": 1, "skills": [{"title": "x", "folder": "../x", "sha256": ""}]}',
+     '{"format": 1, "skills": [{"title": "x", "folder": "a\\u0000b", "sha256": ""}], "removed": [], "links": []}',
+     '{"format": 1, "skills": [{"title": "x", "folder": "\\ud800", "sha256": ""}], "removed": [], "links": []}',
      '{"format": 1, "skills": [{"title": 1, "folder": "x", "sha256": ""}], "removed": [], "links": []}'],
 )  # fmt: skip
 def test_an_index_that_is_none_is_damage(tmp_path: Path, text: str) -> None:

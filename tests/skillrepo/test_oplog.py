@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 from pathlib import Path
 
@@ -108,6 +109,37 @@ def test_a_record_of_another_shape_is_damage(tmp_path: Path, line: str) -> None:
     (tmp_path / FILE).write_text(line + "\n")
     with pytest.raises(DamagedError, match="byte 0"):
         read_log(tmp_path / FILE)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("tool", 3), ("arguments", []), ("raw", None), ("reason", 1), ("valid", 1), ("source", []), ("links", [{}]),
+        ("links", [{"source": 1, "target": "a", "relation": "b"}]), ("changes", [{"before": 1, "after": None}]),
+        ("changes", 3), ("position", "1"),
+    ],
+)  # fmt: skip
+def test_no_field_of_a_record_is_taken_on_trust(tmp_path: Path, key: str, value: object) -> None:
+    log, _ = logged(tmp_path / FILE)
+    lines = log.path.read_text().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), key: value})
+    log.path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(DamagedError, match="can't be read"):
+        log.read()
+
+
+def test_a_change_that_does_not_fit_is_damage(tmp_path: Path) -> None:
+    log, _ = logged(tmp_path / FILE)
+    lines = [json.loads(line) for line in log.path.read_text().splitlines()]
+    lines[5]["changes"][0]["before"] = "never there"
+    lines[0]["base"] *= 2
+    log.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(DamagedError, match="begins on what no repository holds"):
+        log.at(0)
+    lines[0]["base"] = lines[0]["base"][:1]
+    log.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(DamagedError, match="position 5 does not fit"):
+        log.at()
 
 
 def test_a_log_begins_once_and_a_missing_one_is_empty(tmp_path: Path) -> None:
