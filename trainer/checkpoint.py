@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 
 from core.foundation import strict_json
 from core.foundation.errors import DamagedError
@@ -89,6 +90,14 @@ def complete(root: Path) -> list[Checkpoint]:
 def latest(root: Path) -> Checkpoint | None:
     """Return the newest checkpoint that a run can go on from."""
     return next((one for one in reversed(complete(root)) if one.can_resume), None)
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Return the tensors of a checkpoint's folder, by name."""
+    found: dict[str, torch.Tensor] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        found.update(load_file(path))
+    return found
 
 
 def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) -> None:

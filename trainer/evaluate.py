@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +18,7 @@ from core.statistics import intervals, paired
 from trainer.policies.policy import Policy
 from trainer.rollout import Roller, Rollout, Stream
 from trainer.settings import RetrievalOptions
+from trainer.together import Alone, Together
 
 STREAM_SEED = 20_260_531
 """Where the tasks of every measurement come from, whatever the run's seed."""
@@ -83,6 +84,7 @@ class Bench:
     executor: Executor
     retrieval: RetrievalOptions
     temperature: float
+    together: Together = field(default_factory=Alone)
 
     def measure(
         self,
@@ -96,7 +98,14 @@ class Bench:
     ) -> Measurement:
         """Walk the streams once. `skills` is what every repository starts with; `policy` None never changes it."""
         began = time.perf_counter()
-        roller = Roller(self.world, self.executor, self.retrieval, policy=policy, temperature=self.temperature)
+        roller = Roller(
+            self.world,
+            self.executor,
+            self.retrieval,
+            policy=policy,
+            temperature=self.temperature,
+            together=self.together,
+        )
         walked = roller.roll(streams, seed=seed, purpose=f"measure-{stream}", skills=skills)
         return measurement(arm, stream, walked, self.world, seconds=time.perf_counter() - began, policy=policy)
 

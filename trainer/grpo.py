@@ -9,16 +9,17 @@ minibatch, so that splitting it into micro-batches, or over processes, changes n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Literal, Protocol
+from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainer.policies.policy import Policy, Scored
 from trainer.settings import GrpoOptions
+from trainer.together import Alone, Together, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,36 +146,6 @@ def micro_batches(
     return batches
 
 
-class Together(Protocol):
-    """The processes that train one policy; each holds whole groups, so advantages need no exchange."""
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    def total(self, value: float) -> float:
-        """Return the sum of `value` over the processes."""
-        ...
-
-    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Put the sum of their gradients in everybody's `.grad`."""
-        ...
-
-
-class Alone:
-    """One process."""
-
-    rank, size = 0, 1
-
-    def total(self, value: float) -> float:
-        return value
-
-    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        del parameters
-
-
 def padded(rows: Sequence[Sequence[float]], like: Tensor) -> Tensor:
     """Return `rows`, right-padded with zeros to the shape of `like`, on its device."""
     out = torch.zeros(like.shape, dtype=torch.float32)
@@ -186,15 +157,16 @@ def padded(rows: Sequence[Sequence[float]], like: Tensor) -> Tensor:
 def accumulate(
     policy: Policy, samples: Sequence[Sample], options: GrpoOptions, *, together: Together | None = None
 ) -> LossParts:
-    """Add the gradient of one minibatch to the parameters; the parts returned are its sums, over all processes."""
+    """Add the gradient of one minibatch to the parameters; the parts returned are its sums.
+
+    Of several processes, which all have all samples, each scores its share.
+    """
     together = together or Alone()
-    tokens = together.total(sum(len(sample.answer) for sample in samples))
-    answers = together.total(len(samples))
-    loss = clipped = 0.0
-    entropy: float | None = None
-    divergence: float | None = None
-    for rows in policy.micro_batches([sample.prompt for sample in samples], [sample.answer for sample in samples]):
-        batch = [samples[row] for row in rows]
+    mine = share(samples, together)
+    tokens = float(sum(len(sample.answer) for sample in samples))
+    found: list[LossParts] = []
+    for rows in policy.micro_batches([sample.prompt for sample in mine], [sample.answer for sample in mine]):
+        batch = [mine[row] for row in rows]
         prompts, texts = [sample.prompt for sample in batch], [sample.answer for sample in batch]
         scored = policy.logprobs(prompts, texts, temperature=options.temperature)
         reference = None
@@ -202,19 +174,23 @@ def accumulate(
             reference = policy.logprobs(prompts, texts, temperature=options.temperature, reference=True).logprobs
         advantage = torch.tensor([sample.advantage for sample in batch], device=scored.mask.device)
         old = padded([sample.old_logprobs for sample in batch], scored.mask)
-        parts = surrogate(scored, old, advantage, options, reference=reference, tokens=tokens, answers=answers)
+        parts = surrogate(scored, old, advantage, options, reference=reference, tokens=tokens, answers=len(samples))
         parts.loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        loss += float(parts.loss.detach())
-        clipped += parts.clipped
-        entropy = parts.entropy if entropy is None else entropy + (parts.entropy or 0.0)
-        divergence = parts.kl if divergence is None else divergence + (parts.kl or 0.0)
+        found.append(replace(parts, loss=parts.loss.detach().cpu()))
     together.add_gradients(policy.parameters())
+    return _summed(together.gather(found))
+
+
+def _summed(parts: Sequence[LossParts]) -> LossParts:
+    """Return the sums over micro-batches; a measure that one lacks is None."""
+    entropies = [one.entropy for one in parts if one.entropy is not None]
+    divergences = [one.kl for one in parts if one.kl is not None]
     return LossParts(
-        torch.tensor(together.total(loss)),
-        together.total(clipped),
-        None if entropy is None else together.total(entropy),
-        None if divergence is None else together.total(divergence),
-        tokens,
+        torch.tensor(float(sum(float(one.loss) for one in parts))),
+        sum(one.clipped for one in parts),
+        sum(entropies) if parts and len(entropies) == len(parts) else None,
+        sum(divergences) if parts and len(divergences) == len(parts) else None,
+        sum(one.tokens for one in parts),
     )
 
 
@@ -230,17 +206,18 @@ def update(
 
     Samples with advantage 0 stay: they count in the token mean, and in the KL where there is one.
     """
+    together = together or Alone()
     size = max(1, -(-len(samples) // options.minibatches))
     loss = clipped = tokens = 0.0
     entropy: float | None = None
     divergence: float | None = None
     norms: list[float] = []
-    for part in range(options.minibatches):  # as many in every process, also where it has fewer samples
+    for part in range(options.minibatches):
         optimizer.zero_grad(set_to_none=True)
         parts = accumulate(policy, samples[part * size : (part + 1) * size], options, together=together)
         if not parts.tokens:
             continue
-        norms.append(float(nn.utils.clip_grad_norm_(policy.parameters(), options.max_gradient_norm)))
+        norms.append(together.clip_gradients(policy.parameters(), options.max_gradient_norm))
         optimizer.step()
         loss += float(parts.loss) * parts.tokens
         clipped += parts.clipped

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import torch
-from torch import nn
 
 from trainer.policies.policy import Policy
 from trainer.seeds import derive
 from trainer.settings import ImitationOptions
+from trainer.together import Alone, Together, share
 
 OnStep = Callable[[int, float], bool]
 """Called after each step with its number, from 1, and its loss (mean cross-entropy a token, nats). False ends it."""
@@ -23,8 +23,10 @@ def imitate(
     *,
     seed: int,
     on_step: OnStep | None = None,
+    together: Together | None = None,
 ) -> float | None:
     """Train `policy` on pairs of prompt and answer; returns the loss of the last step, None without any."""
+    together = together or Alone()
     optimizer = torch.optim.AdamW(policy.parameters(), options.lr, weight_decay=0.0)
     draw = Random(derive(seed, "imitation"))
     last: float | None = None
@@ -32,14 +34,17 @@ def imitate(
         batch = draw.sample(pairs, min(options.batch, len(pairs)))
         tokens = sum(len(answer) for _, answer in batch)
         optimizer.zero_grad(set_to_none=True)
-        last = 0.0
-        for rows in policy.micro_batches([prompt for prompt, _ in batch], [answer for _, answer in batch]):
-            scored = policy.logprobs([batch[row][0] for row in rows], [batch[row][1] for row in rows])
+        mine = share(batch, together)
+        losses: list[float] = []
+        for rows in policy.micro_batches([prompt for prompt, _ in mine], [answer for _, answer in mine]):
+            scored = policy.logprobs([mine[row][0] for row in rows], [mine[row][1] for row in rows])
             loss = -(scored.logprobs * scored.mask).sum() / tokens
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            last += float(loss.detach())
-        nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+            losses.append(float(loss.detach()))
+        together.add_gradients(policy.parameters())
+        together.clip_gradients(policy.parameters(), 1.0)
+        last = sum(together.gather(losses))
         optimizer.step()
-        if on_step is not None and not on_step(step, last):
+        if on_step is not None and not all(together.gather([on_step(step, last)])):
             break
     return last

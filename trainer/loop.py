@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,17 +24,19 @@ from core.state import atomic
 from trainer import checkpoint, device, step_report
 from trainer.alarms import alarms
 from trainer.demonstrations import demonstrations
+from trainer.distributed import Follower
 from trainer.evaluate import STREAM_SEED, Bench, Measurement
-from trainer.grpo import Alone, Sample, Together, UpdateReport, advantages, update
+from trainer.grpo import Sample, UpdateReport, advantages, update
 from trainer.imitation import imitate
 from trainer.policies.phrases import PhraseBook
 from trainer.policies.policy import Policy
 from trainer.rewards import Reward, reward, totals
-from trainer.rollout import Clock, Roller, Rollout
+from trainer.rollout import Clock, Roller, Rollout, by_group
 from trainer.seeds import derive
 from trainer.settings import OptimizerOptions, Training
 from trainer.summary import summary_of
 from trainer.task_groups import grouped_streams, mixed_streams, rollouts_of, task_groups
+from trainer.together import Alone, Together
 from trainer.worlds.lexicon import lexicon_of
 
 _SAID = 10  # imitation steps between two records
@@ -44,14 +45,17 @@ BASE = 0  # the step of the untrained base's checkpoint
 
 @dataclass
 class Trainer:
-    """One run. Invariant: `history` has a record a finished GRPO step, and `step` is their number."""
+    """One run. Invariant: `history` has a record a finished GRPO step, and `step` is their number.
+
+    Of several processes all run the same loop; the first alone writes.
+    """
 
     training: Training
     world: World
     executor: Executor
     policy: Policy
     judge: ContentJudge | None
-    work: Work
+    work: Work | Follower
     together: Together = field(default_factory=Alone)
     pool: Sequence[Sequence[Task]] = ()
     step: int = 0
@@ -68,7 +72,8 @@ class Trainer:
             betas=(options.beta1, options.beta2),
             weight_decay=options.weight_decay,
         )
-        self.bench = Bench(self.world, self.executor, self.training.retrieval, self.training.evaluation.temperature)
+        temperature = self.training.evaluation.temperature
+        self.bench = Bench(self.world, self.executor, self.training.retrieval, temperature, self.together)
 
     @property
     def job(self) -> JobPaths:
@@ -77,6 +82,7 @@ class Trainer:
     def run(self) -> dict[str, Any] | None:
         """Train to the end and return the summary; None where somebody asked to stop before it."""
         found = checkpoint.latest(self.job.root)
+        self._agree()  # nobody writes before all have looked
         if found is None:
             self._start()
             if not self._imitate():
@@ -87,7 +93,7 @@ class Trainer:
         else:
             self._resume(found)
         while self.step < self.training.steps:
-            if self.work.stopping:
+            if self._agree(self.work.stopping):
                 self._keep()
                 self._stopped(f"after step {self.step}")
                 return None
@@ -107,7 +113,7 @@ class Trainer:
         )
 
     def _resume(self, found: checkpoint.Checkpoint) -> None:
-        self.policy.restore(load_weights(found.path))
+        self.policy.restore(checkpoint.weights(found.path))
         checkpoint.restore_optimizer(found, self.optimizer)
         self.step = found.step
         self.history = list(found.state["history"])
@@ -139,8 +145,8 @@ class Trainer:
                     self._say("imitation", step=step, steps=options.steps, loss=loss, seconds=seconds)
                 return not self.work.stopping
 
-            imitate(self.policy, pairs, options, seed=self.training.seed, on_step=on_step)
-            if self.work.stopping:
+            imitate(self.policy, pairs, options, seed=self.training.seed, on_step=on_step, together=self.together)
+            if self._agree(self.work.stopping):
                 return False
         self._reference()
         return True
@@ -154,7 +160,7 @@ class Trainer:
             self.policy.keep_reference()
             return
         now = {name: value.clone() for name, value in self.policy.state().items()}
-        self.policy.restore(load_weights(base))
+        self.policy.restore(checkpoint.weights(base))
         self.policy.keep_reference()
         self.policy.restore(now)
 
@@ -163,23 +169,30 @@ class Trainer:
         began = time.perf_counter()
         training, number = self.training, self.step + 1
         groups = task_groups(self.world, training.group, seed=training.seed, step=self.step, pool=self.pool)
-        streams = rollouts_of(groups, training.group.rollouts, rank=self.together.rank, size=self.together.size)
+        streams = rollouts_of(groups, training.group.rollouts)
         clock = Clock()
         roller = Roller(
-            self.world, self.executor, training.retrieval, self.policy, self.judge, training.grpo.temperature, clock
+            self.world,
+            self.executor,
+            training.retrieval,
+            self.policy,
+            self.judge,
+            training.grpo.temperature,
+            clock,
+            self.together,
         )
         rollouts = roller.roll(streams, seed=training.seed, purpose=f"step-{number}")
-        by_group = _grouped(rollouts)
+        grouped = by_group(rollouts)
         rewards = [
             [
                 reward([turn.reward_position(training.judge.success) for turn in one.turns], training.reward)
                 for one in group
             ]
-            for group in by_group
+            for group in grouped
         ]
         sums = [totals(group, training.reward) for group in rewards]
         gains = [advantages(group, std=training.grpo.std) for group in sums]
-        samples = _samples(by_group, gains)
+        samples = _samples(grouped, gains)
         Random(derive(training.seed, "minibatches", number)).shuffle(samples)
         rate = self._set_rate()
         updating = time.perf_counter()
@@ -209,7 +222,7 @@ class Trainer:
         last = {name: value.clone() for name, value in self.policy.state().items()}
         for arm, step in (("none", None), ("oracle", None), ("base", BASE), ("trained", best)):
             if step is not None:
-                self.policy.restore(load_weights(checkpoint.directory(self.job.root, step)))
+                self.policy.restore(checkpoint.weights(checkpoint.directory(self.job.root, step)))
             for stream, tasks in (("mixed", mixed), ("grouped", grouped)):
                 skills = self.world.oracle() if arm == "oracle" else ()
                 policy = None if step is None else self.policy
@@ -227,7 +240,8 @@ class Trainer:
             validated=self.validated,
             wall_s=self.seconds,
         )
-        atomic.write_text(self.job.summary, strict_json.dumps(summary, indent=1) + "\n")
+        if self.together.rank == 0:
+            atomic.write_text(self.job.summary, strict_json.dumps(summary, indent=1) + "\n")
         self._say("end", state="finished", reason="", summary=summary)
         return summary
 
@@ -277,14 +291,16 @@ class Trainer:
             "seconds": round(self.seconds, 3),
             "history": self.history,
         }
-        path, digest = checkpoint.write(self.job.root, self.step, self.policy, self.optimizer, state)
-        self._say(
-            "checkpoint",
-            step=self.step,
-            path=str(path.relative_to(self.job.root)),
-            sha256=digest,
-            heldout=self.validated.get(self.step),
-        )
+        if self.together.rank == 0:
+            path, digest = checkpoint.write(self.job.root, self.step, self.policy, self.optimizer, state)
+            self._say(
+                "checkpoint",
+                step=self.step,
+                path=str(path.relative_to(self.job.root)),
+                sha256=digest,
+                heldout=self.validated.get(self.step),
+            )
+        self._agree()  # the others read it
 
     def _set_rate(self) -> float:
         rate = learning_rate(self.training.optimizer, self.step, self.training.steps)
@@ -330,6 +346,8 @@ class Trainer:
             self._say("alarm", step=self.step, kind=alarm.kind, text=alarm.text)
 
     def _write_samples(self, rollouts: Sequence[Rollout]) -> None:
+        if self.together.rank:
+            return
         name = f"samples/step-{self.step:05d}.json"
         path = self.job.root / name
         path.parent.mkdir(exist_ok=True)
@@ -344,6 +362,10 @@ class Trainer:
 
     def _stopped(self, where: str) -> None:
         self._say("end", state="stopped", reason=f"stopped {where}; it can be resumed", summary=None)
+
+    def _agree(self, wanted: bool = False) -> bool:
+        """Wait for all processes; return whether one of them wants it."""
+        return any(self.together.gather([wanted]))
 
     def _say(self, event: str, **fields: Any) -> None:
         if self.together.rank == 0:
@@ -363,23 +385,6 @@ def learning_rate(options: OptimizerOptions, step: int, steps: int) -> float:
         return options.lr * (step + 1) / options.warmup
     done = (step - options.warmup) / max(1, steps - options.warmup)
     return options.lr * (1 - (1 - options.decay) * done)
-
-
-def load_weights(folder: Path) -> dict[str, torch.Tensor]:
-    """Return the tensors of a checkpoint's folder."""
-    from safetensors.torch import load_file
-
-    found: dict[str, torch.Tensor] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        found.update(load_file(path))
-    return found
-
-
-def _grouped(rollouts: Sequence[Rollout]) -> list[list[Rollout]]:
-    groups: dict[int, list[Rollout]] = {}
-    for rollout in rollouts:
-        groups.setdefault(rollout.stream.group, []).append(rollout)
-    return list(groups.values())
 
 
 def _samples(groups: Sequence[Sequence[Rollout]], gains: Sequence[Sequence[float | None]]) -> list[Sample]:

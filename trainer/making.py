@@ -14,15 +14,18 @@ from core.curation.jobs import Work
 from core.curation.worlds import World
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
-from trainer.grpo import Alone, Together
+from trainer.distributed import Follower
 from trainer.loop import Trainer
 from trainer.policies.loading import make_policy
 from trainer.policies.policy import Policy
 from trainer.seeds import derive
 from trainer.settings import Training
+from trainer.together import Alone, Together
 
 
-def make_trainer(training: Training, world: World, work: Work, *, together: Together | None = None) -> Trainer:
+def make_trainer(
+    training: Training, world: World, work: Work | Follower, *, together: Together | None = None
+) -> Trainer:
     """Return the trainer of a run. Raises UsageError where something it names isn't there."""
     torch.set_num_threads(training.threads)
     torch.manual_seed(derive(training.seed, "torch"))

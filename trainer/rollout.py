@@ -26,6 +26,7 @@ from trainer.policies.policy import Answer, Policy
 from trainer.rewards import Position, content_score
 from trainer.seeds import derive
 from trainer.settings import RetrievalOptions
+from trainer.together import Alone, Together, share
 
 SuccessSource = Literal["environment", "score", "judged"]
 
@@ -79,6 +80,14 @@ class Rollout:
     turns: tuple[Turn, ...]
 
 
+def by_group(rollouts: Sequence[Rollout]) -> list[list[Rollout]]:
+    """Return the rollouts of each group, groups in order of first sight."""
+    groups: dict[int, list[Rollout]] = {}
+    for rollout in rollouts:
+        groups.setdefault(rollout.stream.group, []).append(rollout)
+    return list(groups.values())
+
+
 @dataclass(slots=True)
 class Clock:
     """Seconds that rollouts spent, by what they did."""
@@ -115,19 +124,21 @@ class Roller:
     judge: ContentJudge | None = None
     temperature: float = 1.0
     clock: Clock = field(default_factory=Clock)
+    together: Together = field(default_factory=Alone)
 
     def roll(
         self, streams: Sequence[Stream], *, seed: int, purpose: str, skills: Sequence[Skill] = ()
     ) -> tuple[Rollout, ...]:
         """Walk all streams, each with a repository of its own that starts with `skills`.
 
-        `seed` and `purpose` (such as "step-7") name where the answers' randomness comes from.
+        `seed` and `purpose` (such as "step-7") name where the answers' randomness comes from. Of several processes
+        each walks its share; all get all rollouts.
         """
-        walks = [Walk(stream, Repository(skills)) for stream in streams]
-        for position in range(max((len(stream.tasks) for stream in streams), default=0)):
+        walks = [Walk(stream, Repository(skills)) for stream in share(streams, self.together)]
+        for position in range(max((len(walk.stream.tasks) for walk in walks), default=0)):
             going = [walk for walk in walks if position < len(walk.stream.tasks)]
             self._position(position, going, seed, purpose)
-        return tuple(Rollout(walk.stream, tuple(walk.turns)) for walk in walks)
+        return tuple(self.together.gather([Rollout(walk.stream, tuple(walk.turns)) for walk in walks]))
 
     def _position(self, position: int, walks: Sequence[Walk], seed: int, purpose: str) -> None:
         began = time.perf_counter()

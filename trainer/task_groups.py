@@ -49,14 +49,9 @@ def _in_turn(families: Sequence[str], count: int, seed: int, step: int) -> list[
     return found
 
 
-def rollouts_of(groups: Sequence[tuple[Task, ...]], count: int, *, rank: int = 0, size: int = 1) -> list[Stream]:
-    """Return `count` rollouts of each group; of several processes, those of groups rank, rank + size, ..."""
-    return [
-        Stream(index, rollout, tasks)
-        for index, tasks in enumerate(groups)
-        if index % size == rank
-        for rollout in range(count)
-    ]
+def rollouts_of(groups: Sequence[tuple[Task, ...]], count: int) -> list[Stream]:
+    """Return `count` rollouts of each group, those of a group beside each other."""
+    return [Stream(index, rollout, tasks) for index, tasks in enumerate(groups) for rollout in range(count)]
 
 
 def mixed_streams(world: World, split: Split, *, seed: int, purpose: str, count: int, tasks: int) -> list[Stream]:

@@ -12,11 +12,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from core.curation.meter import Meter
 from core.foundation.errors import UsageError
 from core.models.interface import (
     Finished,
     Item,
     ModelRef,
+    Price,
     Provider,
     ProviderError,
     Request,
@@ -56,6 +58,8 @@ class Model:
     timeout_s: float = 120.0
     parallel: int = PARALLEL
     wait: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    price: Price | None = None
+    meter: Meter = field(default_factory=Meter, compare=False)
 
     @property
     def name(self) -> str:
@@ -74,7 +78,11 @@ class Asker:
     async def ask(
         self, system: str, user: str, *, tools: tuple[ToolSpec, ...] = (), seed: int | None = None
     ) -> Answered:
-        """Return the answer. Raises ProviderError where none came, after every retry that is worth it."""
+        """Return the answer.
+
+        Raises ProviderError where none came, after every retry that is worth it; BudgetSpentError where none may be
+        asked for.
+        """
         model = self._model
         request = Request(
             model=model.ref,
@@ -89,8 +97,13 @@ class Asker:
         for attempt in itertools.count(1):
             try:
                 async with self._room:
-                    return await self._once(request)
+                    model.meter.check()
+                    answered = await self._once(request)
+                    model.meter.take(answered.usage, model.price)
+                    return answered
             except ProviderError as error:
+                if error.usage is not None:
+                    model.meter.take(error.usage, model.price)
                 delay = delay_before_next(attempt, error)
                 if delay is None:
                     raise
@@ -151,7 +164,12 @@ def model_named(project: ProjectPaths, name: str, *, seed: int | None = None) ->
     rehearsal = None if seed is None else RehearsalOptions(seed=seed)
     route = route_of(project, provider, model_id, rehearsal=rehearsal)
     limit = route.entry.max_tokens
-    return Model(route.entry.ref, route.make_provider, max_tokens=min(MAX_TOKENS, limit) if limit else MAX_TOKENS)
+    return Model(
+        route.entry.ref,
+        route.make_provider,
+        max_tokens=min(MAX_TOKENS, limit) if limit else MAX_TOKENS,
+        price=route.entry.price,
+    )
 
 
 def spent(usages: Sequence[Usage | None]) -> int | None:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 from core.skillrepo.operations import DELETE, INSERT, UPDATE, Verdict
@@ -74,10 +75,19 @@ def heading_class(heading: str) -> str:
 
 def heading_counts(skills: Iterable[Skill]) -> dict[str, int]:
     """Return how many headings of each class the skills have; every class is there."""
-    counted = Counter(heading_class(heading) for skill in skills for heading in headings(skill.body))
+    counted: Counter[str] = Counter()
+    for skill in skills:
+        counted.update(_classes(skill.body))
     return {name: counted[name] for name in HEADING_CLASSES}
 
 
+# The same skills are counted again at every position of a stream or a rollout.
+@lru_cache(maxsize=8_192)
+def _classes(body: str) -> tuple[str, ...]:
+    return tuple(heading_class(heading) for heading in headings(body))
+
+
+@lru_cache(maxsize=8_192)
 def is_meta(skill: Skill) -> bool:
     """Tell whether a skill's title or description speaks of a way of working rather than of one kind of task."""
     return bool(_META.search(f"{skill.title.replace('-', ' ').replace('_', ' ')} {skill.description}".casefold()))

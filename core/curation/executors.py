@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from core.curation import react
 from core.curation.asking import Asker, Model, spent, together
+from core.curation.meter import Meter
 from core.curation.worlds import Episode, Game, Step, Task, World
 from core.foundation.errors import UsageError
 from core.models.interface import ProviderError, Usage
@@ -53,6 +54,25 @@ class ScriptedExecutor:
         if isinstance(world, RunsMany):
             return world.run_many(attempts, self.name)
         return [world.run(task, skills, self.name) for task, skills in attempts]
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredExecutor:
+    """A world's own executor that asks a real model by itself: what its attempts say they spent is metered."""
+
+    of: ScriptedExecutor
+    meter: Meter
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    def run(self, world: World, attempts: Sequence[Attempt]) -> list[Episode]:
+        self.meter.check()
+        episodes = self.of.run(world, attempts)
+        for episode in episodes:
+            self.meter.take(None if episode.tokens is None else Usage(output=episode.tokens), None)
+        return episodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class ModelCurator:
         return together(self.model, [partial(self._curate, given=given) for given in inputs])
 
     async def _curate(self, asker: Asker, given: CurationInput) -> Curation:
-        system, user = messages(given, native=self.native)
+        system, user = messages(given, native=self.native, extra=self.extra)
         offered = tuple(ToolSpec(**tool) for tool in tools(extra=self.extra)) if self.native else ()
         try:
             answer = await asker.ask(system, user, tools=offered, seed=given.seed)

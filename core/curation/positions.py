@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from core.curation import behaviour
 from core.curation.arms import Learned
 from core.curation.fields import Fields
 from core.curation.memories import Operation
@@ -31,7 +32,8 @@ class Place:
     """`success` is the world's verdict, None where the attempt was lost (`failure` says how); `judged` the opinion that
     the curator saw. `held` counts the skills before the task, `retrieved` names those that were given, `used` those
     that a scripted executor followed. `change` is what was learned, None where nothing was; `unlearned` says why a
-    curation was lost. `skills` and `characters` tell the size of the memory afterwards.
+    curation was lost. `skills` and `characters` tell the size of the memory afterwards, `meta_share` and `headings`
+    what its skills are like (K18).
     """
 
     seed: int
@@ -54,6 +56,8 @@ class Place:
     operations: tuple[Written, ...]
     skills: int
     characters: int
+    meta_share: float | None = None
+    headings: Mapping[str, int] = field(default_factory=dict)
 
 
 def place_of(
@@ -88,6 +92,8 @@ def place_of(
         operations=tuple(_written(one, verdict) for one, verdict in zip(operations, contents, strict=True)),
         skills=len(after),
         characters=sum(len(skill.content) for skill in after),
+        meta_share=behaviour.meta_share(after),
+        headings={name: count for name, count in behaviour.heading_counts(after).items() if count},
     )
 
 
@@ -130,6 +136,8 @@ def place_json(place: Place) -> dict[str, Any]:
         ],
         "skills": place.skills,
         "characters": place.characters,
+        "meta_share": place.meta_share,
+        "headings": dict(place.headings),
     }
 
 
@@ -156,6 +164,8 @@ def read_place(at: Fields) -> Place:
         operations=tuple(_read_written(one) for one in at.parts("ops")),
         skills=at.whole("skills"),
         characters=at.whole("characters"),
+        meta_share=at.share("meta_share"),
+        headings={name: at.part("headings").whole(name) for name in at.part("headings").names},
     )
 
 

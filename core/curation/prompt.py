@@ -14,7 +14,7 @@ from importlib import resources
 from core.curation.curators import CurationInput
 from core.curation.worlds import Episode, Step
 from core.skillrepo.document import read_text
-from core.skillrepo.operations import TOOLS
+from core.skillrepo.operations import tools
 from core.skillrepo.skill import Skill
 
 HEADINGS = ("Task Description", "Past Skills", "Agent Trajectory", "Result")
@@ -43,17 +43,20 @@ def instructions() -> str:
     return read_text(raw, directory="skill-curation").body.strip() + "\n"
 
 
-@lru_cache(maxsize=2)
-def system_text(*, native: bool = False) -> str:
-    """Return the system prompt. `native`: the tools travel beside it, so their signatures aren't repeated in it."""
+@lru_cache(maxsize=4)
+def system_text(*, native: bool = False, extra: bool = False) -> str:
+    """Return the system prompt. `native`: the tools travel beside it, so their signatures aren't repeated in it.
+
+    `extra` names merge, split and link among them.
+    """
     if native:
         return instructions()
-    signatures = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in TOOLS)
+    signatures = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools(extra=extra))
     return f"{instructions()}\n{_CALLING}{signatures}\n"
 
 
 def messages(
-    given: CurationInput, *, native: bool = False, trajectory_limit: int = TRAJECTORY_LIMIT
+    given: CurationInput, *, native: bool = False, trajectory_limit: int = TRAJECTORY_LIMIT, extra: bool = False
 ) -> tuple[str, str]:
     """Return the system prompt and the user's message for one curation.
 
@@ -66,7 +69,7 @@ def messages(
         f"# {trajectory}\n{trajectory_text(given.episode, limit=trajectory_limit)}\n\n"
         f"# {result}\n{result_text(given.judged)}\n"
     )
-    return system_text(native=native), user
+    return system_text(native=native, extra=extra), user
 
 
 def skills_text(skills: Sequence[Skill]) -> str:

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.curation import arm_building, jobs, stream_repositories
+from core.curation import jobs, stream_repositories
+from core.curation.arm_building import Workshop
 from core.curation.arms import Arm, NotRun, Stream
 from core.curation.curator_process import CuratorProcessError
 from core.curation.executors import ScriptedExecutor
 from core.curation.jobs import Work
+from core.curation.meter import Budget, Meter
 from core.curation.stream import Happened, Loop, Walker, replay, walk, walkers
 from core.curation.stream_files import Journal, StreamPaths, StreamWriter, facts_of, read_journal, same
 from core.curation.stream_report import write_report
@@ -34,10 +36,10 @@ def run(root: Path, project: ProjectPaths, open_world: OpenWorld) -> int:
         writer: StreamWriter | None = None
         try:
             world = open_world(spec, project)
-            executor = arm_building.build_executor(spec, world, project)
+            shop = Workshop(spec, world, project, Meter(Budget(spec.max_tokens, spec.max_usd)))
+            executor = shop.executor()
             writer = StreamWriter(paths, keep_episodes=not isinstance(executor, ScriptedExecutor))
-            judge = arm_building.build_judge(spec, executor, project)
-            content_judge = arm_building.build_content_judge(spec, world, project, paths.judgements)
+            judge, content_judge = shop.judge(executor), shop.content_judge(paths.judgements)
             streams = draw_streams(spec, world)
             loop = Loop(world, executor, judge, content_judge, streams, spec.seed, spec.parallel)
             facts = facts_of(
@@ -53,7 +55,7 @@ def run(root: Path, project: ProjectPaths, open_world: OpenWorld) -> int:
                 )
             else:
                 writer.resume()
-            whole = _arms(arm_building.build_arms(spec, world, project), loop, journal, paths, writer, work, spec)
+            whole = _arms(shop, loop, journal, paths, writer, work)
             state, reason = ("finished", "") if whole else ("stopped", "stopped by the operator")
         except ExuviaError as error:
             state, reason = "failed", f"{error} {error.hint}".strip()
@@ -72,17 +74,9 @@ def draw_streams(spec: StreamSpec, world: World) -> tuple[Stream, ...]:
     return tuple(Stream(seed, world.stream(spec.split, seed, spec.tasks)) for seed in spec.seeds)
 
 
-def _arms(
-    arms: Sequence[Arm | NotRun],
-    loop: Loop,
-    journal: Journal,
-    paths: StreamPaths,
-    writer: StreamWriter,
-    work: Work,
-    spec: StreamSpec,
-) -> bool:
+def _arms(shop: Workshop, loop: Loop, journal: Journal, paths: StreamPaths, writer: StreamWriter, work: Work) -> bool:
     """Walk every arm that isn't done. Returns False where the operator stopped it."""
-    for arm in arms:
+    for arm in shop.arms():
         record = journal.arms.get(arm.name)
         if record is not None and record.state == "done":
             continue
@@ -90,7 +84,7 @@ def _arms(
             _not_run(writer, arm)
             continue
         try:
-            whole = _arm(arm, loop, journal, writer, work)
+            whole = _arm(arm, loop, journal, writer, work, shop.meter)
         except CuratorProcessError as error:
             written = read_journal(paths).arms.get(arm.name)
             if written is not None and written.positions:
@@ -101,14 +95,14 @@ def _arms(
             continue
         written = read_journal(paths).arms.get(arm.name)
         if written is not None:
-            stream_repositories.keep(paths, written, extra=spec.extra)
+            stream_repositories.keep(paths, written, extra=shop.spec.extra)
         if not whole:
             return False
         writer.arm_done(arm.name)
     return True
 
 
-def _arm(arm: Arm, loop: Loop, journal: Journal, writer: StreamWriter, work: Work) -> bool | None:
+def _arm(arm: Arm, loop: Loop, journal: Journal, writer: StreamWriter, work: Work, meter: Meter) -> bool | None:
     """Walk an arm; None where it refuses the world, False where it was stopped."""
     with arm.working():
         if refusal := arm.refuses(loop.world.name):
@@ -123,7 +117,7 @@ def _arm(arm: Arm, loop: Loop, journal: Journal, writer: StreamWriter, work: Wor
             return not work.stopping
 
         def record(position: int, happened: Sequence[Happened], seconds: float) -> None:
-            writer.position(arm.name, position, happened, seconds)
+            writer.position(arm.name, position, happened, seconds, meter)
             progress.at(position, [place.success for place, _ in happened])
 
         return walk(arm, loop, walking, start=start, record=record, go_on=go_on)

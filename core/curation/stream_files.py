@@ -24,6 +24,7 @@ from typing import Any
 from core.curation.arms import NotRun, Stream
 from core.curation.fields import Fields
 from core.curation.jobs import JobPaths
+from core.curation.meter import Meter
 from core.curation.positions import Place, place_json, read_place
 from core.curation.wire import episode_json, task_json
 from core.curation.worlds import Episode, World
@@ -85,6 +86,15 @@ class ArmRecord:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and USD known to be spent on models; `unknown` counts requests that told no usage or have no price."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    unknown: int = 0
+
+
 @dataclass(slots=True)
 class Journal:
     """A run's events, folded. `ended` is None while it goes; `damaged` counts lines that hold no record."""
@@ -94,6 +104,13 @@ class Journal:
     ended: tuple[str, str] | None = None
     lives: int = 0
     damaged: int = 0
+    spent: list[Spent] = field(default_factory=list)
+
+    @property
+    def spent_at_all(self) -> Spent:
+        """What the models of all lives have spent."""
+        parts = self.spent
+        return Spent(sum(s.tokens for s in parts), sum(s.usd for s in parts), sum(s.unknown for s in parts))
 
 
 def facts_of(world: World, streams: Sequence[Stream], executor: str, judge: str, content_judge: str) -> Facts:
@@ -130,7 +147,10 @@ class StreamWriter:
     def arm_done(self, name: str) -> None:
         self._event("arm", arm=name, state="done", reason="")
 
-    def position(self, arm: str, position: int, happened: Sequence[tuple[Place, Episode]], seconds: float) -> None:
+    def position(
+        self, arm: str, position: int, happened: Sequence[tuple[Place, Episode]], seconds: float, meter: Meter
+    ) -> None:
+        """Write down a position; `meter` tells what this process's models have spent by now."""
         if self._keep_episodes:
             for place, episode in happened:
                 kept = {"arm": arm, "seed": place.seed, "position": position, "episode": episode_json(episode)}
@@ -141,6 +161,7 @@ class StreamWriter:
             arm=arm,
             position=position,
             seconds=round(seconds, 6),
+            spent={"tokens": meter.tokens, "usd": round(meter.usd, 6), "unknown": meter.unknown},
             places=[place_json(place) for place, _ in happened],
         )
 
@@ -168,10 +189,10 @@ def _take(journal: Journal, record: Mapping[str, Any]) -> None:
     match at.text("event"):
         case "start":
             journal.facts, journal.ended = _read_facts(at.part("facts")), None
-            journal.lives += 1
+            _begin(journal)
         case "resume":
             journal.ended = None
-            journal.lives += 1
+            _begin(journal)
         case "arm":
             arm = journal.arms.setdefault(at.text("arm"), ArmRecord(at.text("arm")))
             arm.state, arm.reason = at.text("state"), at.text("reason", "")
@@ -181,8 +202,18 @@ def _take(journal: Journal, record: Mapping[str, Any]) -> None:
             if at.whole("position") == len(arm.positions):  # one that is out of turn belongs to a life that was lost
                 arm.positions.append(places)
                 arm.seconds += at.amount("seconds") or 0.0
+            spent = at.part("spent")
+            if journal.spent:
+                journal.spent[-1] = Spent(
+                    spent.count("tokens") or 0, spent.amount("usd") or 0.0, spent.count("unknown") or 0
+                )
         case "end":
             journal.ended = (at.text("state"), at.text("reason", ""))
+
+
+def _begin(journal: Journal) -> None:
+    journal.lives += 1
+    journal.spent.append(Spent())
 
 
 def same(facts: Facts, other: Facts) -> str:

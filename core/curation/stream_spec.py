@@ -14,6 +14,7 @@ from core.curation.react import HISTORY, MAX_TURNS
 from core.curation.worlds import Split
 from core.foundation import strict_json
 from core.foundation.errors import DamagedError, NotFoundError, UsageError
+from core.models.route import REHEARSAL
 from core.state import atomic
 
 Order = Literal["mixed", "grouped"]
@@ -31,7 +32,7 @@ class StreamSpec:
     `model` prompts, distils and writes for the arms that need one. `curator` and `base` are paths of policies;
     `temperature` None is the policy's own. `seed` is what sampling curators and models draw by. `native` gives a
     prompted model its tools beside the prompt; `extra` offers merge, split and link. `parallel` bounds requests to
-    one model at a time.
+    one model at a time, `max_tokens` and `max_usd` what all models of the run may spend.
     """
 
     world: str
@@ -56,11 +57,20 @@ class StreamSpec:
     native: bool = True
     extra: bool = False
     parallel: int = 8
+    max_tokens: int | None = None
+    max_usd: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def retrieval(self) -> Retrieval:
         return Retrieval(self.top_k, self.min_overlap)
+
+    @property
+    def paid_models(self) -> tuple[str, ...]:
+        """The models that the run asks, but for the rehearsal ones, which cost nothing."""
+        named = (self.executor, self.judge, self.content_judge, self.model or "")
+        asked = [name for name in named if "/" in name and name.partition("/")[0] != REHEARSAL]
+        return tuple(dict.fromkeys(asked))
 
     def checked(self) -> StreamSpec:
         """Return it with `none` first and the arms in their order. Raises UsageError for what cannot be."""
@@ -74,6 +84,12 @@ class StreamSpec:
         _least("max_turns", self.max_turns, 1)
         _least("history", self.history, 0)
         _least("parallel", self.parallel, 1)
+        _least("max_tokens", self.max_tokens, 1)
+        if self.paid_models and self.max_tokens is None and self.max_usd is None:
+            raise UsageError(
+                f"{self.paid_models[0]} is a real model and the run has no budget.",
+                hint="Say --max-cost USD, or --max-tokens N where no price is configured.",
+            )
         if not 0 <= self.min_overlap <= 1:
             raise UsageError("min_overlap is a share from 0 to 1.", hint="0.51 means: most of a title's words.")
         if self.temperature is not None and not 0 < self.temperature <= 10:
@@ -121,6 +137,8 @@ def read_spec(document: Mapping[str, Any]) -> StreamSpec:
         native=_default(at.flag("native"), none.native),
         extra=_default(at.flag("extra"), none.extra),
         parallel=_default(at.count("parallel"), none.parallel),
+        max_tokens=at.count("max_tokens"),
+        max_usd=at.amount("max_usd"),
         options=at.mapping("options"),
     ).checked()
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import TypeVar
 
 from core.curation import behaviour
 from core.curation.positions import Place, Written
-from core.curation.stream_files import ArmRecord, Facts, Journal
+from core.curation.stream_files import ArmRecord, Facts, Journal, Spent
 from core.statistics import power
 from core.statistics.holm import holm
 from core.statistics.intervals import Interval, clustered_bootstrap, over_clusters, wilson
 from core.statistics.paired import Paired, pair
 from core.statistics.spread import Spread, spread
 
+T = TypeVar("T")
 CONTROL = "none"
 CEILING = "oracle"
 _BOOTSTRAP_SEED = 20_605
@@ -33,7 +35,9 @@ class Against:
     streams' own differences: with few streams the first is too narrow and the second is the one to believe. `p_value`
     is McNemar's exact one, which takes tasks as independent; `p_holm` corrects it for all arms of the run.
     `detectable` is the smallest difference that this many streams would find (80 %, two-sided 5 %), `detectable_pairs`
-    the same if tasks were independent. `separates` says whether `over_streams` (with one stream: p_holm) excludes 0.
+    the same if tasks were independent. `score_difference` and its interval are there where the world grades.
+    `separates` needs both: `over_streams` excludes 0 (two streams that agree by chance have no width), and p_holm,
+    which flatters, is below 5 %.
     """
 
     paired: Paired
@@ -42,6 +46,8 @@ class Against:
     p_holm: float | None
     detectable: float | None
     detectable_pairs: float | None
+    score_difference: float | None = None
+    score_over_streams: Interval | None = None
 
     @property
     def difference(self) -> float | None:
@@ -49,9 +55,10 @@ class Against:
 
     @property
     def separates(self) -> bool | None:
-        if self.over_streams is not None:
-            return self.over_streams.excludes(0.0)
-        return None if self.p_holm is None else self.p_holm < power.ALPHA
+        if self.p_holm is None:
+            return None
+        apart = self.over_streams is None or self.over_streams.excludes(0.0)
+        return apart and self.p_holm < power.ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,8 @@ class ArmSummary:
     skills_per_example: float | None = None
     skills: float | None = None
     characters: float | None = None
+    meta_share: float | None = None
+    headings: Mapping[str, int] | None = None
     against: Against | None = None
     gap_closed: float | None = None
     seconds: float = 0.0
@@ -106,6 +115,7 @@ class Summary:
     arms: tuple[ArmSummary, ...]
     sound: bool | None
     damaged: int
+    spent: Spent = field(default_factory=Spent)
 
     def arm(self, name: str) -> ArmSummary | None:
         return next((arm for arm in self.arms if arm.name == name), None)
@@ -125,7 +135,7 @@ def summarise(journal: Journal, state: str, reason: str = "", *, order: Sequence
     corrected = holm(p_values)
     arms = [_arm(journal.arms[name], cap, control, corrected.get(name)) for name in names]
     arms = [_with_gap(arm, arms) for arm in arms]
-    return Summary(facts, state, reason, tuple(arms), _sound(arms), journal.damaged)
+    return Summary(facts, state, reason, tuple(arms), _sound(arms), journal.damaged, journal.spent_at_all)
 
 
 def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float | None) -> ArmSummary:
@@ -171,6 +181,8 @@ def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float |
         skills_per_example=_mean(one.skills_per_example for one in used),
         skills=_last(record.positions, lambda place: place.skills),
         characters=_last(record.positions, lambda place: place.characters),
+        meta_share=_mean(place.meta_share for place in _ends(record.positions)),
+        headings=_headings(_ends(record.positions)),
         against=None if control is None or control is record else _against(control, record, p_holm),
         seconds=record.seconds,
     )
@@ -179,44 +191,54 @@ def _arm(record: ArmRecord, cap: int, control: ArmRecord | None, p_holm: float |
 def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Against:
     paired = paired_outcomes(control, record)
     clusters = [differences for differences in differences_by_stream(control, record).values() if differences]
+    scores = [differences for differences in differences_by_stream(control, record, _score).values() if differences]
     means = spread(fmean(values) for values in clusters)
     return Against(
         paired=paired,
         bootstrap=clustered_bootstrap(clusters, seed=_BOOTSTRAP_SEED),
         over_streams=over_clusters(clusters),
         p_holm=p_holm,
-        detectable=None if means is None or means.std is None else power.clusters(means.std, means.count),
+        detectable=None if means is None or means.std is None else power.clusters(means.std, means.count) or None,
         detectable_pairs=power.paired_shares(paired.pairs, paired.discordant / paired.pairs)
         if paired.discordant
         else None,
+        score_difference=_mean(value for values in scores for value in values),
+        score_over_streams=over_clusters(scores),
     )
 
 
 def paired_outcomes(control: ArmRecord | None, record: ArmRecord) -> Paired:
     if control is None:
         return pair([], [])
-    found = _outcomes(record)
-    places = [place for place in _outcomes(control) if place in found]
-    before = _outcomes(control)
+    found, before = _by_place(record, _success_of), _by_place(control, _success_of)
+    places = [place for place in before if place in found]
     return pair([before[place] for place in places], [found[place] for place in places])
 
 
-def differences_by_stream(control: ArmRecord, record: ArmRecord) -> dict[int, list[float]]:
+def _success_of(place: Place) -> bool | None:
+    return place.success
+
+
+def _score(place: Place) -> float | None:
+    return place.score if place.success is not None else None
+
+
+def differences_by_stream(
+    control: ArmRecord, record: ArmRecord, of: Callable[[Place], float | None] = _success_of
+) -> dict[int, list[float]]:
     """Return the differences of every pair that was measured whole, by stream."""
-    before, after = _outcomes(control), _outcomes(record)
+    before, after = _by_place(control, of), _by_place(record, of)
     found: dict[int, list[float]] = {}
-    for (seed, position), success in after.items():
+    for (seed, position), value in after.items():
         other = before.get((seed, position))
-        if success is not None and other is not None:
-            found.setdefault(seed, []).append(float(success) - float(other))
+        if value is not None and other is not None:
+            found.setdefault(seed, []).append(float(value) - float(other))
     return found
 
 
-def _outcomes(record: ArmRecord) -> dict[tuple[int, int], bool | None]:
-    """Return success by stream and position: the task there is the same for every arm."""
-    return {
-        (place.seed, position): place.success for position, places in enumerate(record.positions) for place in places
-    }
+def _by_place(record: ArmRecord, of: Callable[[Place], T]) -> dict[tuple[int, int], T]:
+    """Return something of each attempt by stream and position: the task there is the same for every arm."""
+    return {(place.seed, position): of(place) for position, places in enumerate(record.positions) for place in places}
 
 
 def _with_gap(arm: ArmSummary, arms: Sequence[ArmSummary]) -> ArmSummary:
@@ -271,5 +293,16 @@ def _all_or_none(values: Sequence[int | None]) -> float | None:
 
 def _last(positions: Sequence[Sequence[Place]], of: Callable[[Place], int]) -> float | None:
     """Return the mean over streams of what they had at their end."""
-    latest = {place.seed: of(place) for places in positions for place in places}
-    return fmean(latest.values()) if latest else None
+    return _mean(float(of(place)) for place in _ends(positions))
+
+
+def _ends(positions: Sequence[Sequence[Place]]) -> list[Place]:
+    """Return the last place of each stream."""
+    return list({place.seed: place for places in positions for place in places}.values())
+
+
+def _headings(ends: Iterable[Place]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for place in ends:
+        counted.update(place.headings)
+    return {name: counted[name] for name in behaviour.HEADING_CLASSES}

@@ -55,6 +55,12 @@ class BenchmarkWorld:
         return f"benchmark:{self.bench.agent.id}/{self.bench.benchmark.id}"
 
     @property
+    def model(self) -> str:
+        """The model that works on the Cases, as PROVIDER/MODEL: a run over them has a budget if it is a real one."""
+        ref = self.bench.entry.ref
+        return f"{ref.provider}/{ref.model_id}"
+
+    @property
     def families(self) -> tuple[str, ...]:
         """The Cases: runs of one Case are what belongs together here."""
         return self.bench.benchmark.case_ids()

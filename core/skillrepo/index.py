@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -25,27 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class _Postings:
-    """The skills that have one word, by place, ascending, with how often each has it."""
-
-    __slots__ = ("places", "times")
-
-    def __init__(self) -> None:
-        self.places = array("i")
-        self.times = array("d")
-
-    def put(self, place: int, times: int) -> None:
-        if not self.places or self.places[-1] < place:
-            self.places.append(place)
-            self.times.append(times)
-            return
-        at = bisect_left(self.places, place)
-        self.places.insert(at, place)
-        self.times.insert(at, times)
-
-    def drop(self, place: int) -> None:
-        at = bisect_left(self.places, place)
-        del self.places[at], self.times[at]
+_Postings = tuple["array[int]", "array[float]"]
+"""The skills that have one word, by place, ascending; and how often each has it."""
 
 
 class Index:
@@ -65,9 +45,10 @@ class Index:
         self._titles: dict[str, _Postings] = {}
         self._lengths = array("d")
         self._title_words = array("d")
-        self._spread: Counter[int] = Counter()
+        self._spread: dict[int, int] = {}
         self._total = 0
-        self._floors: dict[Variant, float | None] = {}
+        self._floors: dict[Variant, float | None] = {}  # these two are made by a query and hold until a change
+        self._norms: NDArray[np.float64] | None = None
         for skill in skills:
             self.insert(skill)
 
@@ -80,17 +61,16 @@ class Index:
             raise ConflictError(f"The index has a skill {visible_line(skill.title)!r} already.")
         terms = count_terms(skill)
         place = self._take_place(skill, terms)
+        spread = self._spread
         for word, times in terms.frequencies.items():
-            postings = self._postings.get(word)
-            if postings is None:
-                postings = self._postings[word] = _Postings()
-            self._spread[len(postings.places)] -= 1
-            postings.put(place, times)
-            self._spread[len(postings.places)] += 1
-        for word in sorted(terms.title):
-            self._titles.setdefault(word, _Postings()).put(place, 1)
+            before = _put(self._postings, word, place, times)
+            if before:
+                spread[before] -= 1
+            spread[before + 1] = spread.get(before + 1, 0) + 1
+        for word in terms.title:
+            _put(self._titles, word, place, 1)
         self._total += terms.length
-        self._floors.clear()
+        self._changed()
 
     def delete(self, title: str) -> None:
         """Take a skill out. Raises NotFoundError where there is none of that title."""
@@ -99,14 +79,18 @@ class Index:
         if place is None or skill is None:
             raise NotFoundError(f"The index has no skill {visible_line(title)!r}.")
         terms = count_terms(skill)
+        spread = self._spread
         for word in terms.frequencies:
-            self._drop(self._postings, word, place, counted=True)
+            after = _drop(self._postings, word, place)
+            spread[after + 1] -= 1
+            if after:
+                spread[after] = spread.get(after, 0) + 1
         for word in terms.title:
-            self._drop(self._titles, word, place, counted=False)
+            _drop(self._titles, word, place)
         self._skills[place] = None
         self._free.append(place)
         self._total -= terms.length
-        self._floors.clear()
+        self._changed()
 
     def retrieve(
         self, query: str, *, top_k: int = 5, min_overlap: float = 0.0, variant: Variant = "okapi"
@@ -117,16 +101,24 @@ class Index:
         asked = words(query)
         if not self._places or not asked or top_k < 1:
             return ()
-        scores = np.zeros(len(self._skills))
-        touched = np.zeros(len(self._skills), dtype=bool)
-        average = self._total / len(self._places)
-        norms = K1 * (1 - B + B * np.frombuffer(self._lengths) / average)
-        frequencies = [(word, len(found.places) if (found := self._postings.get(word)) else 0) for word in asked]
-        for word, factor in weights(frequencies, len(self._places), self._floor(variant)):
-            postings = self._postings[word]
-            places = np.frombuffer(postings.places, dtype=np.intc)
-            times = np.frombuffer(postings.times)
-            scores[places] += factor * times / (times + norms[places])
+        count = len(self._places)
+        known = [(word, self._postings[word]) for word in asked if word in self._postings]
+        if not known:
+            return ()
+        factors = [
+            factor for _, factor in weights([(word, len(at[0])) for word, at in known], count, self._floor(variant))
+        ]
+        # All postings of the query in one row: a skill's parts are added up in the order of the query, as elsewhere.
+        places = np.concatenate([np.frombuffer(at[0], dtype=np.intc) for _, at in known])
+        times = np.concatenate([np.frombuffer(at[1]) for _, at in known])
+        if self._norms is None:
+            self._norms = K1 * (1 - B + B * np.frombuffer(self._lengths) / (self._total / count))
+        parts = np.repeat(factors, [len(at[0]) for _, at in known]) * times / (times + self._norms[places])
+        scores = np.asarray(np.bincount(places, weights=parts, minlength=len(self._skills)), dtype=np.float64)
+        if min(factors) > 0.0:
+            touched = scores > 0.0
+        else:
+            touched = np.zeros(len(self._skills), dtype=bool)
             touched[places] = True
         if min_overlap > 0.0:
             touched &= self._passing(dict.fromkeys(asked), min_overlap)
@@ -149,17 +141,20 @@ class Index:
         shared = np.zeros(len(self._skills))
         for word in asked:
             if postings := self._titles.get(word):
-                shared[np.frombuffer(postings.places, dtype=np.intc)] += 1
+                shared[np.frombuffer(postings[0], dtype=np.intc)] += 1
         passing: NDArray[np.bool_] = shared >= min_overlap * np.frombuffer(self._title_words)
         return passing
 
     def _floor(self, variant: Variant) -> float | None:
         if variant not in self._floors:
             count = len(self._places)
-            spread = sorted((n, words_of) for n, words_of in self._spread.items() if n and words_of)
-            idf_sum = sum(words_of * idf(count, n) for n, words_of in spread)
+            idf_sum = sum(words_of * idf(count, n) for n, words_of in sorted(self._spread.items()) if words_of)
             self._floors[variant] = floor(idf_sum, len(self._postings), variant)
         return self._floors[variant]
+
+    def _changed(self) -> None:
+        self._floors.clear()
+        self._norms = None
 
     def _take_place(self, skill: Skill, terms: Terms) -> int:
         if self._free:
@@ -174,12 +169,30 @@ class Index:
         self._places[skill.title] = place
         return place
 
-    def _drop(self, index: dict[str, _Postings], word: str, place: int, *, counted: bool) -> None:
-        postings = index[word]
-        if counted:
-            self._spread[len(postings.places)] -= 1
-        postings.drop(place)
-        if counted:
-            self._spread[len(postings.places)] += 1
-        if not postings.places:
-            del index[word]
+
+def _put(index: dict[str, _Postings], word: str, place: int, times: int) -> int:
+    """Enter `place` under `word`; return how many were there before."""
+    postings = index.get(word)
+    if postings is None:
+        index[word] = (array("i", (place,)), array("d", (times,)))
+        return 0
+    places, counts = postings
+    before = len(places)
+    if places[-1] < place:
+        places.append(place)
+        counts.append(times)
+    else:
+        at = bisect_left(places, place)
+        places.insert(at, place)
+        counts.insert(at, times)
+    return before
+
+
+def _drop(index: dict[str, _Postings], word: str, place: int) -> int:
+    """Take `place` out from under `word`; return how many are left."""
+    places, counts = index[word]
+    at = bisect_left(places, place)
+    del places[at], counts[at]
+    if not places:
+        del index[word]
+    return len(places)

@@ -11,9 +11,15 @@ from typing import Any
 from core.foundation.errors import ConflictError, UsageError
 from core.foundation.visible import visible_line
 from core.skillrepo import operations
+from core.skillrepo.bm25 import Variant
+from core.skillrepo.index import Index
 from core.skillrepo.operations import Call, Change, Link, Verdict
+from core.skillrepo.retrieval import Hit, retrieve
 from core.skillrepo.skill import Skill, problem_of, read, write
 from core.skillrepo.titles import slug, title_problem
+
+LARGE = 1_000
+"""Skills above which an index pays."""
 
 
 class Repository:
@@ -24,6 +30,7 @@ class Repository:
         self._skills: dict[str, Skill] = {}
         self._slugs: dict[str, str] = {}
         self._links: dict[Link, None] = dict.fromkeys(links)
+        self._index: Index | None = None  # made by the first question to a large repository, kept up by `_put`
         for skill in skills:
             if problem := self._taken(skill.title):
                 raise ConflictError(f"Two skills can't stand in one repository: {problem}.")
@@ -68,6 +75,16 @@ class Repository:
         other._slugs = dict(self._slugs)
         other._links = dict(self._links)
         return other
+
+    def retrieve(
+        self, query: str, *, top_k: int = 5, min_overlap: float = 0.0, variant: Variant = "okapi"
+    ) -> tuple[Hit, ...]:
+        """Return what `core.skillrepo.retrieval.retrieve` returns, of a large repository by an index that is kept."""
+        if len(self._skills) <= LARGE:
+            return retrieve(self.skills, query, top_k=top_k, min_overlap=min_overlap, variant=variant)
+        if self._index is None:
+            self._index = Index(self)
+        return self._index.retrieve(query, top_k=top_k, min_overlap=min_overlap, variant=variant)
 
     def apply(self, calls: Iterable[Call], extra: bool = False) -> tuple[Verdict, ...]:
         """Carry out the calls in order and return a verdict on each; an invalid one changes nothing.
@@ -191,6 +208,11 @@ class Repository:
 
     def _put(self, old: str | None, new: Skill | None) -> None:
         """Put `new` in the place of the skill titled `old`, add it (`old` None), or remove `old` (`new` None)."""
+        if self._index is not None:
+            if old is not None:
+                self._index.delete(old)
+            if new is not None:
+                self._index.insert(new)
         if old is not None:
             self._slugs.pop(slug(old), None)
         if new is not None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from core.skillrepo.bm25 import EPSILON, K1, B, Variant, floor, idf_table, weights
 from core.skillrepo.skill import Skill
-from core.skillrepo.words import words
+from core.skillrepo.words import split_words, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,12 @@ def terms_of(skill: Skill) -> Terms:
 
 def count_terms(skill: Skill) -> Terms:
     """Return the words of the skill's name and description, counted."""
-    found = words(f"{skill.title} {skill.description}")
+    title = split_words(skill.title)
+    found = title + split_words(skill.description)
     frequencies: dict[str, int] = {}
     for word in found:
         frequencies[word] = frequencies.get(word, 0) + 1
-    return Terms(frequencies, len(found), frozenset(words(skill.title)))
+    return Terms(frequencies, len(found), frozenset(title))
 
 
 def passes(terms: Terms, query: AbstractSet[str], min_overlap: float) -> bool:

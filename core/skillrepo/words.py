@@ -12,18 +12,23 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of `text` in order, with repeats.
+    """Return the words of `text` in order, with repeats; remembered, since one task asks many repositories."""
+    return tuple(split_words(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Return what `words` returns, for a text that is read once.
 
     A run of CJK characters, which has no spaces between words, gives its overlapping pairs (a single one itself).
     """
     if text.isascii():
-        return tuple(_ASCII_WORD.findall(text.lower()))
+        return _ASCII_WORD.findall(text.lower())
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).lower()):
         if _IS_CJK.match(word) and len(word) > 1:
             found.extend(word[at : at + 2] for at in range(len(word) - 1))
         else:
             found.append(word)
-    return tuple(found)
+    return found

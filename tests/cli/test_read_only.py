@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,23 @@ CHANGING = [
     ["trace", "import", "{trace}", "--agent", AGENT],
     ["trace", "export", SESSION, "{home}/out"],
     ["skill", "install", "benchmark-design", "--agent", AGENT],
+    ["skill", "import", "{skill}", "--agent", AGENT],
+    ["skill", "import", "{skill}", "--repo", "{home}/skills"],
+    ["skill", "export", "{home}/skills.zip"],
     ["send", "session-x", "hello"],
 ]
 
 
 def _filled(words: list[str], home: ProjectPaths, out: Path) -> list[str]:
     archive = home.agent(AGENT).snapshots / "v1.tar.gz"
-    names = {"out": out, "home": home.root.parent, "archive": archive, "trace": home.agent(AGENT).config}
+    skill = Path(str(resources.files("skills"))) / "benchmark-design"
+    names = {
+        "out": out,
+        "home": home.root.parent,
+        "archive": archive,
+        "trace": home.agent(AGENT).config,
+        "skill": skill,
+    }
     return [word.format(**names) for word in words]
 
 

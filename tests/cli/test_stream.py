@@ -86,6 +86,8 @@ def test_a_repository_of_a_run_opens_like_any_other(home: Path) -> None:
     [
         (["run", "--world", "household", "--arms", "magic"], "no arm 'magic'", 2),
         (["run", "--world", "household", "--curator", "nowhere"], "no policy 'nowhere'", 2),
+        (["run", "--world", "household", "--option", "size"], "no KEY=VALUE", 2),
+        (["run", "--world", "household", "--executor", "acme/one"], "has no budget", 2),
         (["run", "--world", "household", "--curator", "in-use"], "No trained curator is in use", 2),
         (["report", "nothing"], "no stream run 'nothing'", 2),
         (["compare", "nothing", "nothing"], "no stream run 'nothing'", 2),

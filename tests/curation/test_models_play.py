@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.curation import content_judge, react, self_judgement
+from core.curation.arm_building import Workshop
 from core.curation.asking import Model, together
 from core.curation.content_judge import Judgements, ModelJudge
 from core.curation.curators import CurationInput
 from core.curation.executors import ModelExecutor, ScriptedExecutor
+from core.curation.meter import Budget, BudgetSpentError, Meter
 from core.curation.model_curator import ModelCurator
 from core.curation.self_judgement import ModelOpinion
+from core.curation.stream_spec import StreamSpec
 from core.curation.worlds import ContentVerdict, Episode, Step
-from core.models.interface import ModelRef, ProviderError, Request, ToolCall
+from core.foundation.errors import UsageError
+from core.models.interface import ModelRef, Price, ProviderError, Request, ToolCall
 from core.models.openai import OpenAIProvider
 from core.skillrepo.operations import TOOLS
+from core.state.paths import ProjectPaths
 from tests.models.chat_server import DONE, Answer, chat_server, chunk
 
 from .kitchen import Kitchen, skill, task
-from .scripted_model import Script, overloaded, refused, text_of
+from .scripted_model import USAGE, Script, overloaded, refused, text_of
 
 ADMISSIBLE = ("look", "go to fridge 1", "take apple 1 from table 2")
 
@@ -343,3 +349,47 @@ def test_a_curation_that_is_lost_is_masked_and_a_refused_key_is_raised() -> None
     assert curation.calls == ()
     with pytest.raises(ProviderError):
         ModelCurator(Script(lambda request: refused()).model).curate([CurationInput(CLAIM, ())])
+
+
+# ------------------------------------------------------------------------------------------------------- budgets
+
+
+def test_a_run_asks_nothing_more_once_its_budget_is_used() -> None:
+    script = Script(lambda request: act("look"))
+    meter = Meter(Budget(tokens=70))
+    model = replace(script.model, meter=meter, price=Price(1.0, 1.0, 2.0), parallel=1)
+    with pytest.raises(BudgetSpentError, match="70 of 70"):
+        ModelExecutor(model).run(Kitchen(), [(task(0), ())])
+    assert (len(script.seen), meter.tokens, meter.unknown) == (2, 70, 0)
+    assert meter.usd == pytest.approx(2 * (10 + 20 + 2 * 5) / 1e6)
+    with pytest.raises(BudgetSpentError, match="USD"):
+        ModelExecutor(replace(model, meter=Meter(Budget(usd=1e-9)))).run(Kitchen(), [(task(0), ())])
+
+
+def test_what_nobody_told_is_unknown_and_not_free() -> None:
+    meter = Meter()
+    meter.take(None, Price(1.0, 1.0, 1.0))
+    meter.take(USAGE, None)
+    assert (meter.tokens, meter.usd, meter.unknown) == (35, 0.0, 2)
+    failing = ProviderError("cut", status="malformed", usage=USAGE)
+    script = Script(lambda request: failing)
+    ModelExecutor(replace(script.model, meter=meter)).run(Kitchen(), [(task(0), ())])
+    assert meter.tokens == 35 + 6 * 35  # a reply that was no use has its cost all the same
+
+
+def test_a_world_that_asks_a_real_model_by_itself_is_metered(tmp_path: Path) -> None:
+    class Paid(Kitchen):
+        model = "acme/one"
+
+        def run_many(self, attempts: Any, executor: str) -> list[Episode]:
+            return [replace(self.run(of, skills, executor), tokens=40) for of, skills in attempts]
+
+    project, meter = ProjectPaths(tmp_path), Meter(Budget(tokens=100))
+    with pytest.raises(UsageError, match="acme/one, a real model"):
+        Workshop(StreamSpec("kitchen"), Paid(), project, meter).executor()
+    executor = Workshop(StreamSpec("kitchen", max_tokens=100), Paid(), project, meter).executor()
+    executor.run(Paid(), [(task(0), ()), (task(1), ())])
+    executor.run(Paid(), [(task(2), ())])
+    assert (meter.tokens, meter.unknown) == (120, 3)
+    with pytest.raises(BudgetSpentError):
+        executor.run(Paid(), [(task(3), ())])

@@ -156,7 +156,9 @@ def test_a_missing_model_or_executor_is_named(project: ProjectPaths) -> None:
     paths = streams.prepare(project, StreamSpec("kitchen", executor="strong", seeds=(1,)), run_id="a")
     assert stream_engine.run(paths.root, project, kitchen) == 1
     assert "no executor 'strong'" in streams.read_run(project, "a").reason
-    paths = streams.prepare(project, StreamSpec("kitchen", model="acme/none", arms=("memp",), seeds=(1,)), run_id="b")
+    paths = streams.prepare(
+        project, StreamSpec("kitchen", model="acme/none", arms=("memp",), seeds=(1,), max_tokens=9), run_id="b"
+    )
     (project.root / ".project_config.toml").write_text("")
     assert stream_engine.run(paths.root, project, kitchen) == 0
     memp = streams.read_run(project, "b").summary.arm("memp")
@@ -174,6 +176,8 @@ def test_a_missing_model_or_executor_is_named(project: ProjectPaths) -> None:
         ({"tasks": 0}, "tasks is 0"),
         ({"min_overlap": 1.5}, "from 0 to 1"),
         ({"temperature": 0.0}, "temperature"),
+        ({"executor": "acme/one"}, "acme/one is a real model and the run has no budget"),
+        ({"executor": "rehearsal/rehearsal-1", "judge": "acme/two"}, "acme/two is a real model"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_made(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -115,6 +116,32 @@ def test_one_stream_tells_no_spread_and_says_so() -> None:
     assert "doesn't separate" in " ".join(verdicts(summary))
 
 
+def test_two_streams_that_agree_by_chance_separate_nothing() -> None:
+    none = arm("none", [False, False, False], [False, False, False])
+    summary = run(none, arm("trained", [True, False, False], [True, False, False]))
+    trained = summary.arm("trained")
+    assert trained is not None
+    assert trained.against is not None
+    interval = trained.against.over_streams
+    assert interval is not None
+    assert interval.low == interval.high == pytest.approx(1 / 3)  # no width, and no reason to believe it
+    assert trained.against.p_holm == 0.5
+    assert trained.against.separates is False
+    assert trained.against.detectable is None
+
+
+def test_what_separates_does_so_by_both_measures() -> None:
+    none = arm("none", *[[False] * 3] * 4)
+    for outcomes, separates in (
+        ([[True] * 3] * 3 + [[True, True, False]], True),
+        ([[True] * 3, *[[False] * 3] * 3], False),
+    ):
+        trained = run(none, arm("trained", *outcomes)).arm("trained")
+        assert trained is not None
+        assert trained.against is not None
+        assert trained.against.separates is separates
+
+
 def test_the_gap_is_what_lies_between_none_and_the_oracle() -> None:
     summary = run(
         arm("none", [False, False, False], [False, True, False]),
@@ -149,12 +176,13 @@ def test_what_was_written_and_used_is_counted() -> None:
     vague = Written("update", "a", True, content_judged=True, content_valid=False, issues=("ACTIONABILITY",))
     lost = Written("insert", "b", True, content_judged=True, content_valid=None)
     broken = Written("other", "", False, "no JSON")
+    shown: dict[str, Any] = {"meta_share": 0.5, "headings": {"tips": 3}}
     record = ArmRecord(
         "trained",
         [
             (place(1, 0, True, operations=(inserted, broken), prompt_tokens=100, answer_tokens=20, skills=1),),
             (place(1, 1, False, held=1, retrieved=("a",), operations=(vague, lost), judged=True, skills=2),),
-            (place(1, 2, True, held=2, skills=2, characters=50, unlearned="overloaded", tokens=None),),
+            (place(1, 2, True, held=2, skills=2, characters=50, unlearned="lost", tokens=None, **shown),),
         ],
         0.0,
         "done",
@@ -169,6 +197,9 @@ def test_what_was_written_and_used_is_counted() -> None:
     assert (trained.skills, trained.characters) == (2.0, 50.0)
     assert trained.judged_right == pytest.approx(2 / 3)
     assert trained.unlearned == 1
+    assert trained.meta_share == 0.5
+    assert trained.headings is not None
+    assert {name: count for name, count in trained.headings.items() if count} == {"tips": 3}
     assert trained.curation_tokens == 120.0
     assert trained.tokens is None  # one attempt's are unknown: a mean of the others is another number
 
@@ -217,3 +248,27 @@ def test_two_runs_over_other_tasks_are_not(field: str) -> None:
     assert found.arms[0].paired is None
     assert found.arms[0].difference is None
     assert found.arms[0].first == pytest.approx(1 / 3)
+
+
+def test_a_score_is_compared_where_the_world_grades() -> None:
+    def graded(name: str, *scores: tuple[float | None, float | None]) -> ArmRecord:
+        positions = [
+            tuple(
+                place(seed, at, None if score is None else score == 1.0, score=score)
+                for seed, score in enumerate(pair, 1)
+            )
+            for at, pair in enumerate(scores)
+        ]
+        return ArmRecord(name, positions, 0.0, "done")
+
+    summary = run(graded("none", (0.2, 0.0), (0.4, None)), graded("trained", (0.6, 0.4), (1.0, 0.8)))
+    trained = summary.arm("trained")
+    assert trained is not None
+    assert trained.against is not None
+    assert trained.score == pytest.approx(0.7)
+    assert trained.against.score_difference == pytest.approx((0.4 + 0.6 + 0.4) / 3)
+    # By stream: 0.5 and 0.4.
+    interval = trained.against.score_over_streams
+    assert interval is not None
+    assert (interval.low + interval.high) / 2 == pytest.approx(0.45)
+    assert "+46.7 points of score" in " ".join(verdicts(summary))

@@ -275,3 +275,23 @@ def test_a_body_of_an_update_keeps_the_head() -> None:
     assert repository.skills == (
         Skill(HOT.title, HOT.description, "# Workflow\n1. Warm it.", repository.skills[0].content),
     )
+
+
+@pytest.mark.meets("K3")
+def test_a_large_repository_finds_the_same_by_an_index_that_follows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(repository: Repository) -> list[tuple[str, float]]:
+        return [(hit.skill.title, hit.score) for hit in repository.retrieve("put something hot or clean")]
+
+    repository = Repository([HOT, COLD, THIRD])
+    small = found(repository)
+    monkeypatch.setattr("core.skillrepo.repository.LARGE", 1)
+    assert found(repository) == small
+    for name, arguments in (
+        (UPDATE, {"skill_name": "put hot", "new_name": "warm, or hot"}),
+        (DELETE, {"skill_name": "put cold"}),
+        (INSERT, {"skill_name": "put cold", "content": COLD.content}),
+        (UPDATE, {"skill_name": "put clean", "new_content": THIRD.content.replace("it clean", "it hot")}),
+    ):
+        assert one(repository, name, **arguments).valid
+        assert found(repository) == found(Repository(repository))  # as a rebuild finds them
+        assert found(repository.copy()) == found(repository)

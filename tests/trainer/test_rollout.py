@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
@@ -20,6 +22,7 @@ from trainer.rewards import RewardWeights, reward
 from trainer.rollout import Roller, Rollout, Stream
 from trainer.settings import GroupOptions, RetrievalOptions
 from trainer.task_groups import mixed_streams, rollouts_of, task_groups
+from trainer.together import Together, share
 from trainer.worlds import open_world
 
 torch.set_num_threads(1)
@@ -185,11 +188,11 @@ def test_sizes_are_drawn_between_smallest_and_largest() -> None:
 
 
 def test_processes_share_the_groups_out() -> None:
-    groups = task_groups(WORLD, GroupOptions(), seed=1, step=0)
-    parts = [rollouts_of(groups, 2, rank=rank, size=3) for rank in range(3)]
-    assert sorted((one.group, one.rollout) for part in parts for one in part) == [
-        (group, rollout) for group in range(4) for rollout in range(2)
-    ]
+    whole = rollouts_of(task_groups(WORLD, GroupOptions(), seed=1, step=0), 2)
+    parts = [share(whole, cast("Together", SimpleNamespace(rank=rank, size=3))) for rank in range(3)]
+    assert [stream for part in parts for stream in part] == whole
+    halves = [share(whole, cast("Together", SimpleNamespace(rank=rank, size=2))) for rank in range(2)]
+    assert not {stream.group for stream in halves[0]} & {stream.group for stream in halves[1]}  # whole groups
 
 
 @pytest.mark.meets("K16")

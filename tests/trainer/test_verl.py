@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from core.curation.content_judge import RuleJudge
+from core.curation.executors import ScriptedExecutor
 from core.foundation.errors import ConflictError, UsageError
 from trainer.commands.export_verl import main
 from trainer.policies.policy import Policy
 from trainer.presets import PRESETS, resolve
 from trainer.rewards import reward, totals
-from trainer.rollout import Roller, ScriptedExecutor
+from trainer.rollout import Roller
 from trainer.settings import Training, training_of
 from trainer.task_groups import rollouts_of, task_groups
 from trainer.verl.config import Machines, export, nested, overrides, rows_of
@@ -133,10 +135,11 @@ def test_a_session_earns_what_the_same_rollout_earns_in_our_own_loop() -> None:
     training = small_training()
     policy = small_policy(max_prompt=training.max_prompt, max_answer=24)
     world = open_world("household")
-    executor = ScriptedExecutor(world, "weak")
+    executor = ScriptedExecutor("weak")
     groups = task_groups(world, training.group, seed=training.seed, step=1)
     ours: Policy = policy  # the protocol fits
-    roller = Roller(executor, training.retrieval, ours, world.judge, 1.0)
+    judge = RuleJudge(world)
+    roller = Roller(world, executor, training.retrieval, ours, judge, 1.0)
     rollouts = roller.roll(rollouts_of(groups, 2), seed=training.seed, purpose="step-2")
     from trainer.seeds import derive
 
@@ -147,7 +150,7 @@ def test_a_session_earns_what_the_same_rollout_earns_in_our_own_loop() -> None:
         row = {"step": 1, "group": group, "session_id": number}
         stream = group_of(training, world, row)
         assert stream.tasks == rollout.stream.tasks
-        made = walk(training, served, stream, executor=executor, judge=world.judge, step=2)
+        made = walk(training, world, served, stream, executor=executor, judge=judge, step=2)
         positions = [turn.reward_position("environment") for turn in rollout.turns]
         (wanted,) = totals([reward(positions, training.reward)], training.reward)
         assert [(output.prompt, output.answer) for output in made] == [
@@ -164,14 +167,14 @@ def test_a_session_whose_reward_is_unknown_has_no_output() -> None:
     class Lost:
         name = "lost"
 
-        def attempt(self, given: Any) -> Any:
+        def run(self, world: Any, given: Any) -> Any:
             from core.curation.worlds import Episode
 
             return [Episode(task, None, 0, (), failure="the server is gone") for task, _ in given]
 
     served = ServedPolicy(small_policy().tokenizer, None, max_prompt=512, max_answer=8)  # type: ignore[arg-type]  # never asked
     stream = group_of(training, world, {"step": 0, "group": 0})
-    assert walk(training, served, stream, executor=Lost(), judge=None, step=1) == []
+    assert walk(training, world, served, stream, executor=Lost(), judge=None, step=1) == []
 
 
 class StandIn(BaseModel):
@@ -221,7 +224,11 @@ def test_the_agent_loop_hands_verl_one_output_a_position_and_one_reward(loop_cla
     from trainer.settings import table
 
     loop = loop_class(
-        server_manager=Server(), tokenizer=policy.tokenizer, training=dumps(table(training)), name="exuvia_curator"
+        server_manager=Server(),
+        tokenizer=policy.tokenizer,
+        training=dumps(table(training)),
+        project="/p",
+        name="exuvia_curator",
     )
     row = {"step": 0, "group": 1, "session_id": 1, "raw_prompt": [], "index": 1, "uid": "u"}
     outputs = asyncio.run(loop.run({"temperature": 0.25, "top_p": 1.0}, **row))

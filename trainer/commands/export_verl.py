@@ -20,6 +20,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--model", required=True, help="the base model: a folder or a name that the machines can load")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=JSON")
+    parser.add_argument("--project", type=Path, help="the Project's folder that names an executor PROVIDER/MODEL")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--gpus", type=int, default=8, help="GPUs of each node")
     parser.add_argument("--tensor-parallel", type=int, default=1)
@@ -29,7 +30,7 @@ def main(argv: list[str]) -> int:
     try:
         training = resolve(asked.preset, seed=asked.seed, settings=dict(map(_setting, asked.settings)))
         machines = Machines(asked.nodes, asked.gpus, asked.tensor_parallel, asked.gpu_memory)
-        files = export(training, asked.directory, machines, model=asked.model)
+        files = export(training, asked.directory, machines, model=asked.model, project=asked.project)
     except ExuviaError as error:
         sys.stderr.write(f"{error}\n{error.hint}\n" if error.hint else f"{error}\n")
         return int(error.exit_code)

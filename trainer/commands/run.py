@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,9 @@ def main(argv: list[str]) -> int:
     arguments = _arguments(argv)
     root = Path(arguments.directory).absolute()
     try:
+        if int(os.environ.get("RANK", "0")):  # one of several that torchrun started, not the first
+            _follow(root)
+            return 0
         with jobs.at_work(root) as work:
             training = _resolved(work.job, arguments)
             summary = _train(training, work, quiet=arguments.json)
@@ -90,6 +94,7 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
         sys.stdout.write("\n".join(presets.resolved_lines(training)) + "\n")
         sys.stdout.flush()
     os.environ.setdefault("OMP_NUM_THREADS", str(training.threads))
+    from trainer.distributed import joined
     from trainer.making import make_trainer  # torch: only now, so that a wrong request costs nothing
 
     world = open_world(training.world, **training.world_options)
@@ -100,11 +105,28 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
             hint="Start a new run; its numbers can't be compared with this one's.",
         )
     try:
-        return make_trainer(training, world, work).run()
+        with joined() as together:
+            together.gather([None])  # the others may read the spec now
+            return make_trainer(training, world, work, together=together).run()
     except Exception as error:
         text = visible_line(str(error)) or type(error).__name__
         training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
         raise
+
+
+def _follow(root: Path) -> None:
+    """Run the same loop as the first process, which alone holds the lock and writes."""
+    from trainer.distributed import Follower, joined
+    from trainer.making import make_trainer
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # the first process decides, and this one hears it from there
+    work = Follower(root)
+    with joined() as together:
+        together.gather([None])
+        training = training_of(_document(work.job.spec)["settings"])
+        world = open_world(training.world, **training.world_options)
+        make_trainer(training, world, work, together=together).run()
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -6,13 +6,17 @@ verl makes an instance for each session, from the file `agent.yaml` that `export
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 from uuid import uuid4
 
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
 
 from core.foundation import strict_json
+from core.state.paths import ProjectPaths
 from trainer.making import executor_of, judge_of
 from trainer.settings import training_of
 from trainer.verl.session import Generated, Output, ServedPolicy, group_of, walk
@@ -22,8 +26,9 @@ from trainer.worlds import open_world
 class CuratorAgentLoop(AgentLoopBase):  # type: ignore[misc]  # verl is untyped
     """Walks one rollout of a task group and hands verl |G| outputs with one reward."""
 
-    def __init__(self, *args: Any, training: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, training: str, project: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.project = ProjectPaths(Path(project))  # where a PROVIDER/MODEL is configured
         self.training = training_of(strict_json.parse(training.encode()))
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
@@ -44,12 +49,15 @@ class CuratorAgentLoop(AgentLoopBase):  # type: ignore[misc]  # verl is untyped
         policy = ServedPolicy(
             self.tokenizer, generate, max_prompt=training.max_prompt, max_answer=training.max_response
         )
+        # Judgements of one worker; each keeps its own, several must not write one file.
+        kept = Path(gettempdir()) / f"exuvia-judgements-{os.getpid()}.jsonl"
         return walk(
             training,
+            world,
             policy,
             group_of(training, world, row),
-            executor=executor_of(training, world),
-            judge=judge_of(training, world),
+            executor=executor_of(training, world, self.project),
+            judge=judge_of(training, world, self.project, kept),
             step=int(row["step"]) + 1,
         )
 

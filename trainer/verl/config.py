@@ -117,8 +117,13 @@ def overrides(training: Training, machines: Machines, *, model: str, data: str, 
     return keys
 
 
-def export(training: Training, directory: Path, machines: Machines, *, model: str) -> tuple[Path, ...]:
+def export(
+    training: Training, directory: Path, machines: Machines, *, model: str, project: Path | None = None
+) -> tuple[Path, ...]:
     """Write what verl needs into `directory`, which every machine must see under the same path; return the files.
+
+    `project` is the folder of the Project that configures an executor or judge named PROVIDER/MODEL, as the machines
+    see it.
 
     Raises ConflictError where something is in it already.
     """
@@ -131,7 +136,16 @@ def export(training: Training, directory: Path, machines: Machines, *, model: st
     keys = overrides(training, machines, model=model, data=place, agent=f"{place}/agent.yaml")
     files = {
         "config.yaml": _HEAD + _yaml(nested(keys)),
-        "agent.yaml": _yaml([{"name": AGENT, "_target_": LOOP, "training": dumps(table(training))}]),
+        "agent.yaml": _yaml(
+            [
+                {
+                    "name": AGENT,
+                    "_target_": LOOP,
+                    "training": dumps(table(training)),
+                    "project": str(project or directory.resolve()),
+                }
+            ]
+        ),
         "groups.jsonl": "".join(dumps(row) + "\n" for row in rows_of(training)),
         "run.sh": _RUN,
         "README.md": _README.format(verl=VERL, groups=training.group.groups, rollouts=training.group.rollouts),

@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.curation.content_judge import ContentJudge
 from core.curation.curators import CurationInput
+from core.curation.executors import Executor
 from core.curation.worlds import Task, World
 from core.skillrepo.skill import Skill
 from trainer.policies.hf_prompt import ChatPrompt
 from trainer.policies.policy import Answer
 from trainer.rewards import TERMS, Reward, reward, totals
-from trainer.rollout import ContentJudge, Executor, Roller, Rollout, Stream
+from trainer.rollout import Roller, Rollout, Stream
 from trainer.settings import Training
 from trainer.task_groups import task_groups
 
@@ -100,6 +102,7 @@ def group_of(training: Training, world: World, row: Mapping[str, Any], pool: Seq
 
 def walk(
     training: Training,
+    world: World,
     policy: ServedPolicy,
     stream: Stream,
     *,
@@ -111,7 +114,8 @@ def walk(
 
     verl has no mask for a reward, but a session without output takes no part in its group's mean: the same thing.
     """
-    roller = Roller(executor, training.retrieval, policy, judge, training.grpo.temperature)  # type: ignore[arg-type]  # it asks a policy for no more than this one has
+    curator: Any = policy  # the rollout asks a policy for no more than this one has
+    roller = Roller(world, executor, training.retrieval, curator, judge, training.grpo.temperature)
     (rollout,) = roller.roll([stream], seed=training.seed, purpose=f"step-{step}")
     earned = reward([turn.reward_position(training.judge.success) for turn in rollout.turns], training.reward)
     (total,) = totals([earned], training.reward)

@@ -49,7 +49,7 @@ def stream() -> None:
     "run",
     epilog="Examples:  exuvia stream run --world household   |   "
     "exuvia stream run --world household --curator my-training-run --seeds 5 --min-overlap 0.51   |   "
-    "exuvia stream run --world shop --arms none,prompted,oracle --model openai/gpt-5 --tasks 40",
+    "exuvia stream run --world shop --arms none,prompted,oracle --model openai/gpt-5 --tasks 40 --max-cost 5",
 )
 @click.option(
     "--world", required=True, metavar="NAME", help="household, shop, reasoning, alfworld or benchmark:AGENT/ID."
@@ -63,6 +63,7 @@ def stream() -> None:
 @click.option("--order", type=click.Choice(["mixed", "grouped"]), default="mixed", show_default=True, help="Of tasks.")
 @click.option("--family", metavar="NAME", help="With --order grouped: the family (else drawn by each seed).")
 @click.option("--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Of the world.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the world; repeatable.")
 @click.option("--executor", metavar="NAME", help="weak, mid, strong, or PROVIDER/MODEL (else the world's weakest).")
 @click.option("--curator", metavar="PATH", help="A trained policy: a training run, a checkpoint, an export, 'in-use'.")
 @click.option("--base", metavar="PATH", help="The policy before training (else the untrained checkpoint beside it).")
@@ -83,6 +84,8 @@ def stream() -> None:
 @click.option("--max-turns", type=click.IntRange(min=1), default=30, show_default=True, help="Turns of a model.")
 @click.option("--history", type=click.IntRange(min=0), default=3, show_default=True, help="Actions a model is shown.")
 @click.option("--extra", is_flag=True, help="Offer merge, split and link too.")
+@click.option("--max-cost", "max_usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Budget.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Budget of all models in tokens.")
 @click.option("--parallel", type=click.IntRange(1, 64), default=8, show_default=True, help="Requests at a time.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Curators and models draw by it."
@@ -99,6 +102,7 @@ def run(
     curator: str | None,
     base: str | None,
     model: str | None,
+    options: tuple[str, ...],
     detach: bool,
     as_json: bool,
     place: Place,
@@ -121,6 +125,7 @@ def run(
         curator=_policy(project, curator),
         base=_policy(project, base),
         model=model,
+        options=_options(options),
         **settings,  # type: ignore[arg-type]  # click has checked each by its option
     )
     paths = streams.prepare(project, spec)
@@ -263,6 +268,22 @@ def _arms(named: str | None, *, policy: bool, model: bool) -> tuple[str, ...]:
     if named is not None:
         return tuple(name.strip() for name in named.split(",") if name.strip())
     return (*_OWN_ARMS, *(_POLICY_ARMS if policy else ()), *(_MODEL_ARMS if model else ()))
+
+
+def _options(pairs: tuple[str, ...]) -> dict[str, object]:
+    """Return KEY=VALUE pairs: a value that is JSON is that, any other a text. Raises UsageError."""
+    from core.foundation import strict_json
+
+    found: dict[str, object] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.isidentifier():
+            raise UsageError(f"{pair!r} is no KEY=VALUE.", hint="For example: --option success_at=80")
+        try:
+            found[key] = strict_json.parse(value)
+        except ValueError:
+            found[key] = value
+    return found
 
 
 def _policy(project: ProjectPaths, named: str | None) -> str | None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 HARLEQUIN = "harlequin==2.17.*"
+BM25S = "bm25s==0.2.*"
 
 
 def cache() -> Path:
@@ -17,15 +18,31 @@ def cache() -> Path:
 
 def harlequin() -> Path | None:
     """Return the program harlequin, installed in an environment of its own; None where it can't be had."""
-    place = cache() / "harlequin"
-    program = place / "bin" / "harlequin"
-    if not program.exists():
-        make = ([sys.executable, "-m", "venv", str(place)], [str(place / "bin" / "pip"), "install", "-q", HARLEQUIN])
-        for argv in make:
+    return _installed("harlequin", HARLEQUIN, "harlequin")
+
+
+def bm25s() -> Path | None:
+    """Return a Python that has bm25s, in an environment of its own; None where it can't be had."""
+    python = _installed("bm25s", BM25S, "python")
+    if python is None:
+        return None
+    imported = subprocess.run([python, "-c", "import bm25s"], capture_output=True, timeout=60, check=False)
+    return python if imported.returncode == 0 else None
+
+
+def _installed(name: str, requirement: str, program: str) -> Path | None:
+    place = cache() / name
+    done = place / "done"  # written last: an installation that was cut short is made again
+    if not done.exists():
+        for argv in (
+            [sys.executable, "-m", "venv", "--clear", str(place)],
+            [str(place / "bin" / "pip"), "install", "-q", requirement],
+        ):
             try:
-                done = subprocess.run(argv, capture_output=True, timeout=600, check=False)
+                ended = subprocess.run(argv, capture_output=True, timeout=600, check=False)
             except (OSError, subprocess.TimeoutExpired):
                 return None
-            if done.returncode:
+            if ended.returncode:
                 return None
-    return program if program.exists() else None
+        done.touch()
+    return place / "bin" / program
