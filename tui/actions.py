@@ -21,8 +21,9 @@ PANES: tuple[tuple[str, str, str], ...] = (
     ("versions", "5", "Versions"),
     ("inbox", "6", "Inbox"),
     ("diff", "7", "Diff"),
+    ("training", "8", "Training"),
 )
-"""Id, digit and name of each pane; 8 and 9 are kept for the trainer and the strategies (DECISIONS 30)."""
+"""Id, digit and name of each pane; 9 is kept for the strategies (DECISIONS 30)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +127,21 @@ ACTIONS: tuple[Action, ...] = (
         "say",
         dangerous=True,
     ),
-    Action("start", ("S",), "S", "global", "Start a run: a form explains each field.", "start", dangerous=True),
+    Action(
+        "start",
+        ("S",),
+        "S",
+        "global",
+        "Start a run, in Training a training run: a form explains each field.",
+        "start",
+        dangerous=True,
+    ),
     Action(
         "continue",
         ("C",),
         "C",
         "global",
-        "Go on with the selected run that stopped, waits, failed or died (asks y).",
+        "Go on with the selected run that stopped, waits, failed or died (asks y); in Training with a paused one.",
         "go on",
         dangerous=True,
     ),
@@ -199,6 +208,44 @@ ACTIONS: tuple[Action, ...] = (
         "diff",
         "Import the archive on the right side. Asks y; where it is not newer, its version is typed.",
         "",
+        dangerous=True,
+    ),
+    Action(
+        "training.plot", ("p",), "p", "training", "Draw the figures as curves, or back to where you were.", "curves"
+    ),
+    Action(
+        "training.samples", ("e",), "e", "training", "Samples: the skills that rollouts of a step wrote.", "samples"
+    ),
+    Action(
+        "training.look",
+        ("s",),
+        "s",
+        "training",
+        "In samples: what a position did, the repository there, what changed since the step sampled before.",
+        "look",
+    ),
+    Action("training.older", ("left_square_bracket",), "[", "training", "In samples: the step sampled before."),
+    Action("training.newer", ("right_square_bracket",), "]", "training", "In samples: the step sampled next.", "step"),
+    Action("training.rollout", ("n",), "n", "training", "In samples: the next rollout.", "rollout"),
+    Action("training.rollout_before", ("N",), "N", "training", "In samples: the rollout before."),
+    Action("training.mark", ("m",), "m", "training", "Mark a run, so that d sets another beside it."),
+    Action("training.compare", ("d",), "d", "training", "Set the run beside the marked one.", "compare"),
+    Action(
+        "training.pause",
+        ("P",),
+        "P",
+        "training",
+        "Let the run wait once its step is done; C goes on with it.",
+        "pause",
+        dangerous=True,
+    ),
+    Action(
+        "training.promote",
+        ("c",),
+        "c",
+        "training",
+        "Choose a checkpoint and propose it as the curator in use; the Inbox decides.",
+        "propose",
         dangerous=True,
     ),
     Action("subject", ("o",), "o", "global", "Look at another agent or benchmark."),

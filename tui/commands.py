@@ -36,6 +36,10 @@ def answer(project: ProjectPaths, item_id: str, text: str) -> Outcome:
 def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, reason: str) -> Outcome:
     from core.state import approvals
 
+    if approvals.get(project, item_id)[0].kind == "promotion":
+        from tui.commands_training import decide
+
+        return decide(project, item_id, verdict, reason)
     decision = approvals.decide(project, item_id, verdict, reason, actor=ACTOR)
     approval, _ = approvals.get(project, item_id)
     what = {

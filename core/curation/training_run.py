@@ -53,6 +53,8 @@ def fold(history: History, records: Iterable[Record]) -> History:
                 paused = True
             case Resumed():
                 paused, end = False, None
+                if record.step is not None:
+                    _go_back(lists, record.step)
             case End():
                 paused, end = False, record
             case _:
@@ -75,8 +77,14 @@ _LISTS: Mapping[type, str] = {
 }
 
 
+def _go_back(lists: Mapping[str, list[Any]], step: int) -> None:
+    """Drop what was done beyond the checkpoint of `step`, from which a new process goes on."""
+    for name in ("steps", "samples", "checkpoints", "evaluations", "alarms"):
+        lists[name][:] = [record for record in lists[name] if record.step <= step]
+
+
 def _take_back(found: list[Any], record: Any) -> None:
-    """Drop what a process that was killed had done beyond the checkpoint from which the next one goes on."""
+    """Drop what is done once more."""
     if isinstance(record, Evaluation):
         found[:] = [e for e in found if (e.step, e.arm, e.stream) != (record.step, record.arm, record.stream)]
         return

@@ -9,7 +9,7 @@ from core.curation.fields import Fields
 from core.foundation import strict_json
 from core.foundation.errors import DamagedError, NotFoundError
 
-LARGEST = 64 * 1024 * 1024  # bytes; a file beyond that is no sample
+LARGEST = 16 * 1024 * 1024  # bytes; a file beyond that is no sample
 
 
 @dataclass(frozen=True, slots=True)

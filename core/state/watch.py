@@ -20,7 +20,9 @@ from core.state.paths import ProjectPaths
 if TYPE_CHECKING:
     import asyncio
 
-Kind = Literal["trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "other"]
+Kind = Literal[
+    "trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "training", "other"
+]
 Change = Literal["added", "modified", "deleted"]
 
 _SHARD = re.compile(r"_[0-9]{3}\.jsonl$")
@@ -37,7 +39,7 @@ class ChangeEvent:
 
     `agent_id` is the agent it belongs to, if any; `subject_id` the session of a trace, the benchmark, run, approval
     or live session, the version's file of a snapshot, or for "other" the file's name without its ending; None where
-    a whole directory of them came or went.
+    a whole directory of them came or went. A training run is named by its id, the curator in use by None.
     """
 
     kind: Kind
@@ -124,6 +126,10 @@ def _own(rest: list[str]) -> _Meaning | None:
     match rest:
         case ["runs", run_id, *_]:
             return "run", None, run_id
+        case ["training", run_id, *_]:
+            return "training", None, run_id
+        case ["training"] | ["curator.json"]:
+            return "training", None, None
         case ["approvals", name, *_]:
             return "approval", None, name.removesuffix(".json").removesuffix(".decision")
         case ["live", name, *_]:

@@ -108,6 +108,15 @@ def test_steps_done_again_after_a_kill_replace_those_of_the_killed_process() -> 
     assert [s.step for s in again.steps] == [1, 2]
 
 
+def test_what_lies_beyond_the_checkpoint_that_a_new_process_goes_on_from_counts_no_more() -> None:
+    kept, lost = Checkpoint("t", 10, "a", "s", 0.5), Checkpoint("t", 20, "b", "s", 0.9)
+    alarm = records.Alarm("t", 18, "unmeasured", "x")
+    before = fold(History(), [step(9), kept, step(18), alarm, lost, step(21)])
+    after = fold(before, [records.Resumed("t", 10)])
+    assert ([s.step for s in after.steps], after.checkpoints, after.alarms) == ([9], (kept,), ())
+    assert fold(before, [records.Resumed("t", None)]).checkpoints == (kept, lost)  # after a pause nothing is lost
+
+
 def test_the_best_checkpoint_is_the_best_on_heldout_tasks_and_not_the_last() -> None:
     kept = [Checkpoint("t", 10, "a", "s", 0.6), Checkpoint("t", 20, "b", "s", 0.7), Checkpoint("t", 30, "c", "s", None)]
     run = TrainingRun("r", "finished", history=History(checkpoints=tuple(kept)))

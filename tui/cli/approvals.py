@@ -10,7 +10,7 @@ import click
 from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.strict_json import is_number
 from core.state import approvals as desk
-from core.state.approvals import Approval, Decision
+from core.state.approvals import Approval, Decision, Verdict
 from tui.cli.common import Place, group_options, here, json_option, place_options, print_json, print_table, say
 
 _TITLE = 80  # characters of a title in the list
@@ -74,7 +74,8 @@ def show(approval_id: str, as_json: bool, place: Place) -> None:
 def describe(approval: Approval, decision: Decision | None) -> list[str]:
     """Return an approval as lines for people; the console shows the same facts."""
     verdict = "" if decision is None else decision.verdict
-    lines = _freeze_lines(approval, verdict) if approval.kind == "freeze" else _session_lines(approval)
+    makers = {"freeze": lambda: _freeze_lines(approval, verdict), "promotion": lambda: _promotion_lines(approval)}
+    lines = makers.get(approval.kind, lambda: _session_lines(approval))()
     if decision is not None:
         said = decision.text if decision.verdict == "answer" else decision.reason
         lines += ["", f"{decision.verdict} by {decision.signature} at {decision.time} {said}".rstrip()]
@@ -97,6 +98,24 @@ def _session_lines(approval: Approval) -> list[str]:
         return [*lines, here(f"exuvia approvals answer {asked.id} TEXT" + " (or --option N)" * bool(asked.options))]
     may = "it may change things" if asked.permission == "rw" else "it only reads"
     return [*lines, f"{asked.tool_name} ({may})", *asked.arguments.splitlines()]
+
+
+def _promotion_lines(approval: Approval) -> list[str]:
+    """Return a trained checkpoint that may become the curator in use, as lines."""
+    body: dict[str, Any] = approval.body
+    arms = body["arms"] if isinstance(body.get("arms"), dict) else {}
+    lines = [approval.title, f"trained by {body.get('preset')} on {body.get('world')}, asked {approval.created}", ""]
+    lines.append("On held-out tasks of the mixed stream (solved, actions a task):")
+    lines += [
+        f"  {name:<8} {_share(arm.get('success'))}  {_number(arm.get('steps'))}  at step {_number(arm.get('step'))}"
+        for name, arm in arms.items()
+        if isinstance(arm, dict)
+    ]
+    return [*lines, "", f"sha256 {body.get('sha256')}", here(f"exuvia approvals approve {approval.id}")]
+
+
+def _share(value: object) -> str:
+    return f"{100 * value:.1f} %" if is_number(value) else "-"
 
 
 _CHOSEN = {"": "would be frozen", "approve": "frozen", "reject": "was rejected"}
@@ -169,6 +188,15 @@ def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> N
         say(here(f"The run waits: exuvia runs resume {run_id}"))
 
 
+def _decide(place: Place, approval_id: str, verdict: Verdict, reason: str) -> Decision:
+    """Decide it, with what follows of it: an approved checkpoint is the curator in use."""
+    if desk.get(place.project, approval_id)[0].kind == "promotion":
+        from core.curation import promotion
+
+        return promotion.decide(place.project, approval_id, verdict, reason, actor="cli")
+    return desk.decide(place.project, approval_id, verdict, reason, actor="cli")
+
+
 @approvals.command("approve", epilog="Example:  exuvia approvals approve ID --resume")
 @click.argument("approval_id", metavar="ID")
 @click.option(
@@ -178,8 +206,8 @@ def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> N
 @json_option
 @place_options
 def approve(approval_id: str, reason: str, resume: bool, as_json: bool, place: Place) -> None:
-    """Approve ID, a freeze or a tool call. The first decision wins; a second one is told who decided."""
-    decision = desk.decide(place.project, approval_id, "approve", reason, actor="cli")
+    """Approve ID, a freeze, a tool call or a promotion. The first decision wins; a second one is told who decided."""
+    decision = _decide(place, approval_id, "approve", reason)
     _tell(place, decision, resume=resume, as_json=as_json)
 
 
@@ -191,7 +219,7 @@ def approve(approval_id: str, reason: str, resume: bool, as_json: bool, place: P
 @place_options
 def reject(approval_id: str, reason: str, resume: bool, as_json: bool, place: Place) -> None:
     """Reject ID; the reason goes back to who asked: the Builder, or the session of a tool call or question."""
-    decision = desk.decide(place.project, approval_id, "reject", reason, actor="cli")
+    decision = _decide(place, approval_id, "reject", reason)
     _tell(place, decision, resume=resume, as_json=as_json)
 
 

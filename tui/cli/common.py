@@ -28,7 +28,7 @@ R = TypeVar("R")
 _NAMED = "exuvia.named"  # what was said of the place, by option, in the context of the whole command line
 _COMMAND = re.compile(
     r"\bexuvia (?:--plain|agent|build|optimize|try|evaluate|run|runs|chat|send|approvals|rollback|snapshot|trace|"
-    r"scoreboard|skill|stream)\b(?:(?! {2}| \(|[,;)'\n]|\.(?:\s|$)).)*"
+    r"scoreboard|skill|train|stream)\b(?:(?! {2}| \(|[,;)'\n]|\.(?:\s|$)).)*"
 )
 """A command in a text of ours; it ends where a sentence goes on. The demonstration has a home of its own."""
 
@@ -118,6 +118,14 @@ def group_options(group: Callable[..., R]) -> Callable[..., R]:
     for name, metavar, words in (("--project", "ID", "Project."), ("--home", "DIR", "State directory.")):
         group = click.option(name, metavar=metavar, expose_value=False, callback=remember, help=words)(group)
     return group
+
+
+def group_place() -> Place:
+    """Return the place that a group itself works on: named before or after it, as for the commands of the group."""
+    context = click.get_current_context()
+    place = Place(resolve_home(named_home(None)), _named(context, "project") or DEFAULT_PROJECT)
+    keep_read_only(place.home)
+    return place
 
 
 def keep_read_only(home: Path, *, asked: bool = False) -> bool:

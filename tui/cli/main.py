@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "scoreboard": ("tui.cli.scores", "scoreboard", "Show a benchmark's score history and Candidates."),
     "skill": ("tui.cli.skills", "skill", "List, show, search, compare, check and carry skills."),
     "stream": ("tui.cli.stream", "stream", "Measure what skills bring: arms on the same stream of tasks."),
+    "train": ("tui.cli.train", "train", "Train a curator, watch it, compare runs, put one in use."),
     "doctor": ("tui.cli.doctor", "doctor", "Check this machine and name a fix for each finding."),
 }
 

@@ -12,7 +12,7 @@ from tui import commands
 from tui.messages import Outcome
 from tui.stores.console import ConsoleView
 from tui.stores.freeze_page import FreezeView
-from tui.stores.inbox import Call, Item, Question
+from tui.stores.inbox import Call, Item, Promotion, Question
 from tui.stores.session_lines import RunLine
 from tui.widgets.prompt import Prompt
 from tui.widgets.spans import short
@@ -53,6 +53,9 @@ class Deeds:
         elif isinstance(item.page, Call):
             question = f"Allow this {item.page.tool} call, once?"
             self._sure(question, partial(commands.approve, self.project, item.id), "allowing", _STAYS)
+        elif isinstance(item.page, Promotion):
+            question = f"Use step {item.page.step} of {item.page.training_id} as the curator from now on?"
+            self._sure(question, partial(commands.approve, self.project, item.id), "hashing it", _STAYS)
         elif isinstance(item.page, Question):
             self.prompt.flash(" This is a question.", "plain", "Enter or i answers it, x leaves it unanswered")
         else:
@@ -83,6 +86,7 @@ class Deeds:
         needs, question = {
             "freeze": ("Not rejected: the Builder needs a reason to go on from.", "Reject because"),
             "tool_call": ("Not denied: the model needs a reason to go on from.", "Deny because"),
+            "promotion": ("Not rejected: say why, for the record.", "Reject because"),
             "question": ("Not left: who asks needs a reason to go on from.", "No answer, because"),
         }.get(item.kind, ("Not rejected: it needs a reason.", "Reject because"))
 

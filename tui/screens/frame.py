@@ -183,7 +183,7 @@ class Frame(ConsoleScreen):
         width = self.size.width or 80
         left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
         self.query_one("#status", Bar).show(left, right)
-        self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending)))
+        self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending), width))
         self.query_one("#footer", Bar).show(self._footer(width))
         filtered = next((rows.filter for rows in self.pane().query(RowList) if rows.filter), "")
         own = () if filtered or self.view.fault else self.pane().resting()

@@ -33,6 +33,9 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
         right.append((f" {waiting} to decide: 6 ", "mark"))
     live = len(view.sessions.live)
     right.append((f" {live} live" if live else " idle", "good" if live else "dim"))
+    trained = len(view.training.live)
+    if trained:
+        right.append((f"  {trained} training", "good"))
     if board.is_example and not live:
         right.append(("  example", "warn"))
     elif board.is_rehearsal or any("rehearsal/" in run.model for run in view.sessions.live):
@@ -47,13 +50,16 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
     return tuple(left), tuple(right)
 
 
-def tabs_line(active: str, waiting: int) -> Line:
-    """Return the panes with their digits; the active one is marked."""
-    line: list[Span] = [(" ", "plain")]
-    for pane, digit, name in PANES:
-        label = f"{digit} {name}" + (f"({waiting})" if pane == "inbox" and waiting else "")
+def tabs_line(active: str, waiting: int, width: int = 80) -> Line:
+    """Return the panes with their digits; the active one is marked. Where there is little room they stand closer."""
+    labels = {
+        pane: f"{digit} {name}" + (f"({waiting})" if pane == "inbox" and waiting else "") for pane, digit, name in PANES
+    }
+    close = 1 + sum(len(label) + 2 for label in labels.values()) > width
+    line: list[Span] = [] if close else [(" ", "plain")]
+    for pane, label in labels.items():
         tone = "bar" if pane == active else "mark" if pane == "inbox" and waiting else "dim"
-        line.append((f" {label} ", tone))
+        line.append((f" {label}" if close else f" {label} ", tone))
     return tuple(line)
 
 

@@ -12,15 +12,16 @@ from tui.stores.board import BoardView
 from tui.stores.runs import Runs, Subject, choose, subjects
 from tui.stores.session_lines import SessionsView
 from tui.stores.versions import VersionsView
-from tui.stores.views import InboxView, MatrixView
+from tui.stores.views import InboxView, MatrixView, TrainingView
 
 if TYPE_CHECKING:
     from tui.stores.inbox import InboxStore
     from tui.stores.matrix import MatrixStore
     from tui.stores.sessions import SessionsStore
+    from tui.stores.training import TrainingStore
 
 Topic = str
-TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox"})
+TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox", "training"})
 
 WAKES: dict[str, frozenset[Topic]] = {
     "run": frozenset({"sessions", "matrix", "board"}),
@@ -31,6 +32,7 @@ WAKES: dict[str, frozenset[Topic]] = {
     "agent": frozenset({"versions"}),
     "snapshot": frozenset({"versions"}),
     "approval": frozenset({"sessions", "inbox"}),
+    "training": frozenset({"training"}),
     "other": frozenset({"board", "versions"}),
 }
 """Which views a kind of change on disk (core.state.watch) makes stale."""
@@ -52,6 +54,7 @@ class ConsoleView:
     board: BoardView = field(default_factory=BoardView)
     versions: VersionsView = field(default_factory=VersionsView)
     inbox: InboxView = field(default_factory=InboxView)
+    training: TrainingView = field(default_factory=TrainingView)
     waiting: int = 0
     reading: bool = False
     fault: str = ""
@@ -85,6 +88,13 @@ class ConsoleStore:
         from tui.stores.inbox import InboxStore
 
         return InboxStore(self.project)
+
+    @cached_property
+    def training(self) -> TrainingStore:
+        """What reads training runs."""
+        from tui.stores.training import TrainingStore
+
+        return TrainingStore(self.project)
 
     @property
     def unfinished(self) -> frozenset[Topic]:
@@ -122,5 +132,6 @@ class ConsoleStore:
             rows,
             versions.load(self.project, rows.rows, subject) if "versions" in stale else old.versions,
             self._inbox.load() if "inbox" in stale else old.inbox,
+            self.training.load() if "training" in stale else old.training,
         )
         return self.view

@@ -12,6 +12,7 @@ from core.state.paths import OPERATOR_AGENT, ProjectPaths
 from tui.stores.views import InboxView
 
 if TYPE_CHECKING:
+    from core.curation.fields import Fields
     from core.state.approvals import Approval, Decision
     from tui.stores.freeze_page import FreezeView
 
@@ -34,6 +35,31 @@ class Call:
     arguments: str
     permission: str
     workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What a way of curating came to on held-out tasks, and at which step; None where it was not measured."""
+
+    name: str
+    step: int
+    success: float | None
+    actions: float | None
+    tasks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A trained checkpoint that may become the curator in use: whose it is, what it came to, what it would replace."""
+
+    training_id: str
+    step: int
+    world: str
+    preset: str
+    heldout: float | None
+    sha256: str
+    arms: tuple[Arm, ...]
+    replaces: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +86,7 @@ class Item:
     role: str
     title: str
     since: str
-    page: FreezeView | Question | Call | None
+    page: FreezeView | Question | Call | Promotion | None
     decided: Decided | None = None
 
     @property
@@ -75,6 +101,8 @@ class Item:
                 return " ".join(text.split())
             case Call(tool=tool, arguments=arguments):
                 return f"{tool} {' '.join(arguments.split())}"
+            case Promotion(training_id=training_id, step=step):
+                return f"use step {step} of {training_id} as the curator"
         return self.title
 
 
@@ -135,13 +163,15 @@ class InboxStore:
             None if decision is None else _came(decision),
         )
 
-    def _page(self, approval: Approval) -> FreezeView | Question | Call | None:
+    def _page(self, approval: Approval) -> FreezeView | Question | Call | Promotion | None:
         from core.state import approvals
 
         if approval.kind == "freeze":
             from tui.stores.freeze_page import freeze_page
 
             return freeze_page(self.project, approval)
+        if approval.kind == "promotion":
+            return _promotion(approval)
         shown = approvals.shown(approval)
         if approval.kind == "question":
             return Question(shown.text, shown.options)
@@ -174,6 +204,31 @@ class InboxStore:
                 return ""
             self._workspaces[approval.session_id] = head.workspace
         return self._workspaces[approval.session_id]
+
+
+def _promotion(approval: Approval) -> Promotion | None:
+    """Return the page of a promotion, None where its body is not what the engine writes."""
+    from core.curation.fields import Fields
+
+    fields = Fields(approval.body)
+    try:
+        arms, now = fields.part("arms"), fields.part("now")
+        return Promotion(
+            training_id=fields.text("run_id"),
+            step=fields.whole("step"),
+            world=fields.text("world", ""),
+            preset=fields.text("preset", ""),
+            heldout=fields.share("heldout"),
+            sha256=fields.text("sha256"),
+            arms=tuple(_arm(name, arms.part(name)) for name in arms.names),
+            replaces=f"step {now.whole('step')} of {now.text('run_id')}" if now.names else "",
+        )
+    except ValueError:
+        return None
+
+
+def _arm(name: str, fields: Fields) -> Arm:
+    return Arm(name, fields.whole("step"), fields.share("success"), fields.amount("steps"), fields.count("tasks"))
 
 
 def _came(decision: Decision) -> Decided:

@@ -15,8 +15,9 @@ NUMBERED: Mapping[str, str] = {
     "versions": "tui.screens.panes.versions.VersionsPane",
     "inbox": "tui.screens.panes.inbox.InboxPane",
     "diff": "tui.screens.panes.diff.DiffPane",
+    "training": "tui.screens.panes.training.TrainingPane",
 }
-"""Reached by their digits, in this order; the trainer's and the strategies' follow."""
+"""Reached by their digits, in this order; the strategies' follows."""
 
 BESIDE: Mapping[str, str] = {
     "summary": "tui.screens.panes.scores_summary.Summary",

@@ -1,0 +1,172 @@
+"""`exuvia train compare|promote|presets` and what the trainer does beside training: ablate, arms, transfer, export."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from tui.cli.common import Place, here, json_option, note, place_options, print_json, print_table, say
+from tui.cli.train import train
+
+
+@train.command("compare", epilog="Example:  exuvia train compare RUN OTHER")
+@click.argument("left_id", metavar="RUN")
+@click.argument("right_id", metavar="OTHER")
+@json_option
+@place_options
+def compare(left_id: str, right_id: str, as_json: bool, place: Place) -> None:
+    """Set RUN and OTHER beside each other: settings, held-out tasks, and every figure of the latest five steps."""
+    from core.curation import training
+    from tui.stores.training_figures import compared, settings_differ, shown
+
+    left, right = (training.read_run(place.project, run_id) for run_id in (left_id, right_id))
+    found, differ = compared(left, right), settings_differ(left, right)
+    if as_json:
+        print_json(
+            {
+                "left": left.id,
+                "right": right.id,
+                "settings": [{"key": key, "left": one, "right": other} for key, one, other in differ],
+                "figures": [
+                    {
+                        "group": one.group,
+                        "name": one.name.strip(),
+                        "left": one.left,
+                        "right": one.right,
+                        "difference": one.difference,
+                        "note": one.note,
+                    }
+                    for one in found
+                ],
+            }
+        )
+        return
+    if differ:
+        print_table(("set otherwise", left.id, right.id), differ)
+        say("")
+    rows = [
+        (one.group, one.name.strip(), shown(one.left, one.unit), shown(one.right, one.unit), one.note) for one in found
+    ]
+    print_table(("group", "figure", left.id, right.id, ""), rows)
+    say("One run against one run: seeds alone move results by several points (exuvia train ablate measures that).")
+
+
+@train.command("promote", epilog="Example:  exuvia train promote RUN --step 40")
+@click.argument("run_id", metavar="RUN")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Checkpoint; else the best on held-out tasks.")
+@json_option
+@place_options
+def promote(run_id: str, step: int | None, as_json: bool, place: Place) -> None:
+    """Propose a checkpoint of RUN as the curator in use. The inbox decides: exuvia approvals, or the console."""
+    from core.curation import promotion
+
+    asked = promotion.propose(place.project, run_id, step)
+    if as_json:
+        print_json({"approval_id": asked.id, "step": asked.body.get("step"), "sha256": asked.body.get("sha256")})
+        return
+    say(f"Proposed: step {asked.body.get('step')} of {run_id}.")
+    say(here(f"Decide it: exuvia approvals show {asked.id}"))
+
+
+@train.command("dismiss", epilog="Example:  exuvia train dismiss")
+@json_option
+@place_options
+def dismiss(as_json: bool, place: Place) -> None:
+    """Let no trained curator be in use any more."""
+    from core.curation import promotion
+
+    was = promotion.dismiss(place.project, actor="cli")
+    if as_json:
+        print_json({"run_id": was.run_id, "step": was.step, "dismissed": True})
+    else:
+        say(f"Step {was.step} of {was.run_id} is no longer in use.")
+
+
+@train.command("presets", epilog="Examples:  exuvia train presets   |   exuvia train presets cpu-demo")
+@click.argument("name", required=False)
+@json_option
+@place_options
+def presets(name: str | None, as_json: bool, place: Place) -> None:
+    """List presets; with NAME every key of one with its value, for --set."""
+    from core.curation import training_presets
+
+    del place  # presets are the trainer's, whatever the home
+    listed = (training_presets.preset(name),) if name else training_presets.presets()
+    if as_json:
+        print_json(
+            {
+                "presets": [
+                    {"name": one.name, "says": one.says, "needs": one.needs, "settings": dict(one.settings)}
+                    for one in listed
+                ]
+            }
+        )
+    elif name:
+        (one,) = listed
+        say(f"{one.name}: {one.says}" + (f" Needs {one.needs}." if one.needs else ""))
+        print_table(("key", "value"), [(key, str(value)) for key, value in one.settings.items()])
+    else:
+        print_table(("preset", "needs", "what it trains"), [(one.name, one.needs or "-", one.says) for one in listed])
+
+
+def _tool(name: str, command: str, epilog: str, words: str) -> Callable[..., int]:
+    """Make a command that hands its arguments to the trainer's own of the same name, in a process of its own."""
+
+    @train.command(name, epilog=epilog, help=words, context_settings={"ignore_unknown_options": True})
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TRAINER OPTIONS]...")
+    @json_option
+    @place_options
+    def tool(arguments: tuple[str, ...], as_json: bool, place: Place) -> int:
+        return _hand_over(command, arguments, as_json=as_json, place=place)
+
+    return tool
+
+
+def _hand_over(command: str, arguments: tuple[str, ...], *, as_json: bool, place: Place) -> int:
+    from core.curation.training import require_trainer
+    from core.state import readonly
+
+    readonly.refuse(place.home)
+    require_trainer()
+    given: list[Any] = [*arguments, *(["--json"] if as_json else [])]
+    try:
+        return subprocess.run([sys.executable, "-P", "-m", "trainer", command, *given], check=False).returncode
+    except KeyboardInterrupt:
+        note("Ended; what is finished is kept.")
+        raise
+
+
+transfer = _tool(
+    "transfer",
+    "transfer",
+    "Example:  exuvia train transfer --help",
+    "Train on each world, measure on each: the table world x world, for policies over Hugging Face models.",
+)
+ablate = _tool(
+    "ablate",
+    "ablate",
+    "Example:  exuvia train ablate --help",
+    "Train without one part at a time, several seeds each: mean, spread, and what separates. Takes long.",
+)
+arms = _tool(
+    "arms",
+    "arms",
+    "Example:  exuvia train arms --help",
+    "Measure arms x executors on the same tasks, three seeds: the main table.",
+)
+export = _tool(
+    "export",
+    "export",
+    "Example:  exuvia train export --help",
+    "Write a policy as a Hugging Face folder, or a curated repository as SKILL.md folders.",
+)
+export_verl = _tool(
+    "export-verl",
+    "export-verl",
+    "Example:  exuvia train export-verl --help",
+    "Write a configuration and adapter with which verl trains the same on many machines.",
+)

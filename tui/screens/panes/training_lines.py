@@ -1,0 +1,301 @@
+"""What the Training pane says of runs: the list, and how one stands, as pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.curation.training_run import OVER, TrainingRun
+from tui.curves import sparkline
+from tui.palette import STATES
+from tui.screens.panes.base import local
+from tui.stores.training_figures import Figure, figures, shown
+from tui.stores.views import TrainingView
+from tui.widgets.line_list import Row
+from tui.widgets.spans import Line, Span, fit, joined, middle, short, width_of, wrap
+
+ARMS: tuple[tuple[str, str], ...] = (
+    ("none", "no memory"),
+    ("base", "base"),
+    ("trained", "trained"),
+    ("oracle", "by hand"),
+)
+"""Arms as people read them: without skills, before GRPO, after it, with skills that a person wrote."""
+_NAME, _VALUE = 14, 9
+
+
+def state_of(run: TrainingRun) -> Span:
+    """Return a run's state as a word with its tone."""
+    if run.pausing:
+        return "pausing", "mark"
+    return run.state, {"starting": "warn", "paused": "mark"}.get(run.state, STATES.get(run.state, "plain"))
+
+
+def run_rows(view: TrainingView, marked: str, width: int) -> list[Row]:
+    """Return the list of runs, with what each came to."""
+    room = max(14, min(36, width - 58))
+    heading = "  " + fit("run", room + 1) + fit("state", 10) + fit("step", 9)
+    heading += "".join(fit(word, 9, right=True) for word in ("reward", "none", "base", "trained"))
+    rows = [Row("heading", (((heading, "dim"),),), selectable=False)]
+    for run in view.runs:
+        last, state = run.last, state_of(run)
+        step = f"{last.step}/{last.steps}" if last else run.phase[:8]
+        shares = [run.heldout(arm) for arm in ("none", "base", "trained")]
+        used = view.in_use is not None and view.in_use.run_id == run.id
+        line: list[Span] = [
+            (f"{'*' if used else 'm' if marked == run.id else ' '} ", "mark"),
+            (fit(middle(run.id, room), room + 1), "plain"),
+            (fit(state[0], 10), state[1]),
+            (fit(step, 9), "plain"),
+            (fit(shown(last.reward.total if last else None, "number"), 9, right=True), "strong"),
+        ]
+        line += [(fit(shown(one.success_micro if one else None, "share"), 9, right=True), "plain") for one in shares]
+        find = f"{run.id} {run.preset} {run.world} {run.state}"
+        rows.append(Row(run.id, (tuple(line),), find=find))
+    return rows
+
+
+def overview(run: TrainingRun, view: TrainingView, width: int, height: int) -> list[Line]:
+    """Return how a run stands in at most `height` lines; what matters least goes first where there is little room."""
+    wanted: list[tuple[int, Line]] = [(0, line) for line in _progress(run, width)]
+    wanted += [(0 if place == 0 else 4, line) for place, line in enumerate(_alarms(run))]
+    wanted.append((9, ()))
+    wanted += [(1 if place < 2 else 3, line) for place, line in enumerate(heldout_lines(run))]
+    wanted.append((8, ()))
+    found = {figure.key: figure for figure in figures(run)}
+    if run.history.steps:
+        last = run.history.steps[-1]
+        wanted.append((6, table_head(width)))
+        for priority, keys in _TABLE:
+            wanted += [(priority, figure_line(found[key], last.steps, width)) for key in keys]
+        wanted += [(7, ()), (2, _learning(found, width)), (4, _measured(run))]
+    wanted += [(3, line) for line in _after(run, view)]
+    while len(wanted) > height:
+        last_of = max(priority for priority, _ in wanted)
+        if last_of == 0:
+            break
+        at = max(place for place, (priority, _) in enumerate(wanted) if priority == last_of)
+        del wanted[at]
+    return [line for _, line in wanted][:height]
+
+
+_TABLE: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (1, ("total",)),
+    (1, ("task", "calls", "content", "compression")),
+    (2, ("insert", "update")),
+    (6, ("delete",)),
+    (5, ("success", "actions")),
+    (7, ("skills", "coverage", "meta")),
+)
+"""Figures of the overview, each with how soon it goes where there is little room."""
+
+
+def table_head(width: int) -> Line:
+    """Return the heading of figures."""
+    del width
+    words = fit("now", _VALUE, right=True) + fit("at first", _VALUE + 1, right=True)
+    return ((" " + fit("", _NAME) + words + "  over the steps", "dim"),)
+
+
+def figure_line(figure: Figure, places: int, width: int, name: int = _NAME) -> Line:
+    """Return a figure: its name, value now, value at first, and its curve over all the steps there will be."""
+    indent = "  " if figure.key in ("task", "calls", "content", "compression") and name == _NAME else ""
+    room = max(0, min(60, width - name - 2 * _VALUE - 5))
+    return (
+        (" " + fit(indent + figure.name, name), "strong" if figure.key == "total" else "plain"),
+        (fit(shown(figure.now, figure.unit), _VALUE, right=True), tone_of(figure)),
+        (fit(shown(figure.first, figure.unit), _VALUE + 1, right=True), "dim"),
+        ("  ", "plain"),
+        (sparkline(figure.values, places, room), "accent"),
+    )
+
+
+def tone_of(figure: Figure) -> str:
+    """Return the tone of a figure's value: good where it went where it should, bad where it went the other way."""
+    first, last = figure.first, figure.last
+    if not figure.good or first is None or last is None or len(figure.values) < 10:
+        return "strong"
+    moved = (last - first) * (1 if figure.good == "up" else -1)
+    return "good" if moved > 0.02 * abs(first) else "bad" if moved < -0.1 * abs(first) else "strong"
+
+
+def _progress(run: TrainingRun, width: int) -> list[Line]:
+    word, tone = state_of(run)
+    last = run.last
+    first: list[Span] = [(f" {word}", tone)]
+    if last is not None:
+        room = max(8, min(24, width - 56))
+        done = round(room * last.step / max(1, last.steps))
+        first += [(f"  step {last.step} of {last.steps} ", "strong"), ("#" * done, "accent")]
+        first += [
+            ("." * (room - done), "dim"),
+            (f"  {clock(run.seconds_left)} left" * (run.state not in OVER), "plain"),
+        ]
+    elif run.history.imitation:
+        imitation = run.history.imitation[-1]
+        loss = "-" if imitation.loss is None else f"{imitation.loss:.2f}"
+        first.append((f"  learns to imitate, step {imitation.step} of {imitation.steps}, loss {loss}", "plain"))
+    elif run.state == "running":
+        first.append(("  measures what no memory and the untrained policy come to", "plain"))
+    elif run.state == "starting":
+        first.append(("  loads what it computes with", "plain"))
+    if run.reason:
+        first.append((f"  {run.reason}", "bad" if run.state in ("failed", "dead") else "dim"))
+    return [tuple(first), _machine(run)]
+
+
+def _machine(run: TrainingRun) -> Line:
+    executor = run.spec.get("executor")
+    about = [run.preset, run.world, f"{executor} executor" if isinstance(executor, str) else ""]
+    about += [f"seed {run.seed}" if run.seed is not None else ""]
+    last = run.last
+    parts = [(text, "dim") for text in about]
+    if last is not None:
+        device = last.device
+        parts += [
+            (f"{last.tokens_per_s:,.0f} tokens/s" if last.tokens_per_s is not None else "", "plain"),
+            (f"{device.kind} {shown(device.utilisation, 'share')}" if device.utilisation is not None else "", "plain"),
+            (f"{shown(device.memory_bytes, 'bytes')} on it" if device.memory_bytes is not None else "", "plain"),
+            (f"cpu {device.cpu_percent:.0f} %" if device.cpu_percent is not None else "", "plain"),
+            (shown(device.rss_bytes, "bytes") if device.rss_bytes is not None else "", "plain"),
+        ]
+    return ((" ", "plain"), *joined(parts))
+
+
+def _alarms(run: TrainingRun) -> list[Line]:
+    found = [
+        ((f" ! {alarm.kind.replace('_', ' ')}, step {alarm.step}: ", "bad"), (alarm.text, "plain"))
+        for alarm in run.history.alarms[-3:][::-1]
+    ]
+    if run.damaged_lines:
+        found.append(((f" ! {run.damaged_lines} lines of its events cannot be read ", "bad"), ("(not counted)", "dim")))
+    return [tuple(line) for line in found]
+
+
+def heldout_lines(run: TrainingRun) -> list[Line]:
+    """Return the arms on held-out tasks: solved and actions, of the mixed stream; the grouped one below it."""
+    lines: list[Line] = []
+    for stream in ("mixed", "grouped"):
+        arms = [(name, run.heldout(arm, stream)) for arm, name in ARMS]
+        if stream == "grouped" and not any(found for _, found in arms):
+            continue
+        if not lines:
+            head = " " + fit("held out", _NAME) + "".join(fit(name, 11, right=True) for name, _ in arms)
+            lines.append(((head, "dim"),))
+        label = "solved" if stream == "mixed" else "  of one kind"
+        solved: list[Span] = [(" " + fit(label, _NAME), "plain")]
+        solved += [
+            (fit(shown(found.success_micro if found else None, "share"), 11, right=True), _arm_tone(name))
+            for name, found in arms
+        ]
+        lines.append(tuple(solved))
+        if stream == "mixed":
+            actions: list[Span] = [(" " + fit("actions", _NAME), "plain")]
+            actions += [
+                (fit(shown(found.steps_mean if found else None, "fine"), 11, right=True), "plain") for _, found in arms
+            ]
+            lines.append(tuple(actions))
+    return lines
+
+
+def _arm_tone(name: str) -> str:
+    return "good" if name == "trained" else "dim" if name == "by hand" else "plain"
+
+
+def _learning(found: dict[str, Figure], width: int) -> Line:
+    parts: list[Span] = []
+    for key, name in (
+        ("zero variance", "equal groups"),
+        ("advantage", "spread"),
+        ("entropy", "entropy"),
+        ("clip", "clipped"),
+        ("gradient", "gradient"),
+    ):
+        figure = found[key]
+        if figure.now is not None:
+            alarming = key == "zero variance" and figure.now >= 0.5
+            parts.append((f"{name} {shown(figure.now, figure.unit)}", "bad" if alarming else "plain"))
+    kept: list[Span] = []
+    used = 1
+    for text, tone in parts:
+        used += width_of(text) + 2
+        if used <= width:
+            kept.append((text, tone))
+    return ((" ", "plain"), *joined(kept))
+
+
+def _measured(run: TrainingRun) -> Line:
+    last = run.history.steps[-1]
+    if last.positions_measured is None or last.positions_expected is None:
+        return ((" positions measured: not told", "warn"),)
+    whole = last.positions_measured == last.positions_expected
+    told = f" {last.positions_measured} of {last.positions_expected} positions measured"
+    parts: list[Span] = [(told, "plain" if whole else "warn")]
+    if last.masked:
+        parts.append((f"{last.masked} masked", "warn"))
+    if last.judge_unmeasured:
+        parts.append((f"{last.judge_unmeasured} not judged", "warn"))
+    return tuple(joined(parts))
+
+
+def _after(run: TrainingRun, view: TrainingView) -> list[Line]:
+    """Return what came of a run, and what can be done with it."""
+    lines: list[Line] = []
+    used = view.in_use
+    if used is not None and used.run_id == run.id:
+        by = f" by {used.signature}, {local(used.time)}"
+        lines.append(((f" * step {used.step} is the curator in use", "mark"), (by, "dim")))
+    best = run.best
+    if best is not None and run.state in OVER:
+        heldout = f", {shown(best.heldout, 'share')} on held-out tasks" if best.heldout is not None else ""
+        lines.append(((f" best checkpoint: step {best.step}{heldout}", "plain"),))
+    return lines
+
+
+def empty_lines(width: int, *, can_train: bool, install: str, start: str) -> list[Line]:
+    """Return what the pane says where there is no run: what training is, and how one begins."""
+    lines: list[Line] = [
+        ((" No training run yet.", "strong"),),
+        (),
+        *(((" ", "plain"), *line) for line in wrap(((_WHAT, "plain"),), width - 2)),
+        (),
+    ]
+    shell = "exuvia train --preset cpu-demo"
+    if not can_train:
+        lines += [((" Training needs torch, which is not installed here: ", "warn"), (install, "strong"))]
+    elif start:
+        lines.append(((f" {start} starts one.", "mark"), (" cpu-demo needs no GPU and no download.", "plain")))
+        lines.append(((" Or from a shell: ", "plain"), (shell, "strong")))
+    else:
+        lines.append(((" Opened read-only: start it elsewhere, with ", "plain"), (shell, "strong")))
+    return lines
+
+
+_WHAT = (
+    "A curator decides what an agent remembers: after each task it inserts, updates or deletes skills. Here a small "
+    "one is trained: it tries streams of tasks many times over, and what helped later tasks is reinforced. You see its "
+    "reward term by term, the skills that it writes, and how it does on tasks that it never trained on."
+)
+
+
+def clock(seconds: float | None) -> str:
+    """Return a time to go: 42 s, 3:05, 1:02:03; '?' where nobody can know."""
+    if seconds is None:
+        return "?"
+    whole = max(0, round(seconds))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{minutes}:{rest:02}" if whole >= 60 else f"{whole} s"
+
+
+def status(run: TrainingRun) -> str:
+    """Return a run in a few words, for a title."""
+    last = run.last
+    step = f" {last.step}/{last.steps}" if last is not None else ""
+    return f"{short(run.id, 40)} {state_of(run)[0]}{step}"
+
+
+def plain_text(lines: Sequence[Line]) -> str:
+    """Return lines as text."""
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines) + "\n"

@@ -1,0 +1,151 @@
+"""Rows of the Training pane's pages: all figures of a run, the charts, two runs beside each other. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.curation.training_run import TrainingRun
+from tui.curves import sparkline
+from tui.screens.panes.training_lines import ARMS, figure_line
+from tui.stores.training_catalogue import CHARTS, Chart
+from tui.stores.training_figures import (
+    Compared,
+    Figure,
+    charted,
+    compared,
+    figures,
+    settings_differ,
+    shown,
+)
+from tui.widgets.line_list import Row
+from tui.widgets.spans import Line, Span, fit, short
+
+_NAME = 18
+
+
+def figure_rows(run: TrainingRun, width: int) -> list[Row]:
+    """Return every figure of a run in its group, then the held-out measurements by family."""
+    steps = run.history.steps
+    places = steps[-1].steps if steps else 1
+    rows: list[Row] = []
+    group = ""
+    for figure in figures(run):
+        if figure.group != group:
+            group = figure.group
+            head = f"{group:<{_NAME + 1}}" + fit("now", 9, right=True) + fit("at first", 10, right=True)
+            rows.append(Row(f"group:{group}", (((head, "title"),),), selectable=False))
+        line = figure_line(figure, places, width, _NAME)
+        rows.append(Row(f"figure:{figure.key}", (line,), find=f"{figure.group} {figure.name} {figure.key}"))
+    return [*rows, *family_rows(run, width)]
+
+
+def family_rows(run: TrainingRun, width: int) -> list[Row]:
+    """Return what each arm solved of each family of held-out tasks."""
+    found = {arm: run.heldout(arm) for arm, _ in ARMS}
+    families = sorted({family for one in found.values() if one for family in one.by_family})
+    if not families:
+        return []
+    head = f"{'Held out, by family':<{_NAME + 1}}" + "".join(fit(name, 11, right=True) for _, name in ARMS)
+    rows = [Row("group:families", (((short(head, width), "title"),),), selectable=False)]
+    for family in families:
+        line: list[Span] = [(" " + fit(family, _NAME), "plain")]
+        for arm, _ in ARMS:
+            one = found[arm]
+            line.append((fit(shown(one.by_family.get(family) if one else None, "share"), 11, right=True), "plain"))
+        rows.append(Row(f"family:{family}", (tuple(line),), find=f"family {family}"))
+    return rows
+
+
+def says_of(run: TrainingRun, key: str) -> tuple[str, str]:
+    """Return the name of what stands in a row of figures, and what it means."""
+    kind, _, rest = key.partition(":")
+    if kind == "family":
+        return rest, "Held-out tasks of this family that each arm solved, on the mixed stream."
+    figure = next((figure for figure in figures(run) if figure.key == rest), None)
+    if figure is None:
+        return "", ""
+    wanted = {"up": "It should rise.", "down": "It should fall.", "": ""}[figure.good]
+    return f"{figure.group}: {figure.name.strip()}", f"{figure.says} {wanted}".rstrip()
+
+
+def chart_rows(found: Sequence[Figure], places: int, width: int) -> list[Row]:
+    """Return the charts that there is something to draw for."""
+    rows: list[Row] = []
+    for chart in CHARTS:
+        drawn = charted(chart, found)
+        if not drawn:
+            continue
+        room = max(0, min(40, width - 62))
+        line: Line = (
+            (fit(chart.name, 22), "plain"),
+            (fit(sparkline(drawn[0].values, places, room), room), "accent") if room else ("", "plain"),
+            ("  " + short(chart.says, max(8, width - 24 - room)), "dim"),
+        )
+        rows.append(Row(chart.name, (line,), find=f"{chart.name} {chart.says}"))
+    return rows
+
+
+def chart_of(key: str, found: Sequence[Figure]) -> Chart:
+    """Return the chart of a row, else the first that has something to draw."""
+    drawable = [chart for chart in CHARTS if charted(chart, found)]
+    return next((chart for chart in drawable if chart.name == key), (drawable or [CHARTS[0]])[0])
+
+
+def chart_with(figure_key: str) -> str:
+    """Return the name of the chart that draws a figure, "" where none does."""
+    return next((chart.name for chart in CHARTS if figure_key in chart.keys), "")
+
+
+def compared_rows(left: TrainingRun, right: TrainingRun, width: int) -> list[Row]:
+    """Return two runs beside each other: what was set otherwise, what came on held-out tasks, and each figure."""
+    name = max(18, min(36, width - 56))
+    differ = settings_differ(left, right)
+    rows = [_heading("Set otherwise", ("marked", "selected"), name)]
+    rows += [_settings(key, one, other, name, width) for key, one, other in differ]
+    if not differ:
+        rows.append(Row("same", (((" nothing: the two runs have the same settings", "dim"),),), selectable=False))
+    group = ""
+    for one in compared(left, right):
+        if one.group != group:
+            group = one.group
+            rows.append(_heading(group, ("marked", "selected", "difference"), name))
+        rows.append(_compared(one, name, width))
+    return rows
+
+
+def _heading(title: str, columns: tuple[str, ...], name: int) -> Row:
+    words = "".join(fit(word, 12, right=True) for word in columns)
+    return Row(f"heading:{title}", (((fit(title, name + 1), "title"), (words, "dim")),), selectable=False)
+
+
+def _settings(key: str, left: str, right: str, name: int, width: int) -> Row:
+    room = max(8, (width - name - 3) // 2)
+    line: Line = (
+        (" " + fit(key, name), "plain"),
+        (fit(left, room, right=room < 14), "dim"),
+        ("  ", "plain"),
+        (short(right, room), "plain"),
+    )
+    return Row(f"setting:{key}", (line,), find=f"set {key} {left} {right}")
+
+
+def _compared(one: Compared, name: int, width: int) -> Row:
+    label = dict(ARMS).get(one.name, one.name.strip())
+    line: list[Span] = [
+        (" " + fit(label, name), "plain"),
+        (fit(shown(one.left, one.unit), 12, right=True), "dim"),
+        (fit(shown(one.right, one.unit), 12, right=True), "plain"),
+        (fit(_signed(one), 12, right=True), "dim" if one.note else "strong"),
+        ("  " + short(one.note, max(4, width - name - 39)), "dim"),
+    ]
+    return Row(f"compared:{one.group}:{one.name}", (tuple(line),), find=f"{one.group} {label} {one.note}")
+
+
+def _signed(one: Compared) -> str:
+    difference = one.difference
+    if difference is None:
+        return "-"
+    sign = "+" if difference >= 0 else "-"
+    if one.unit == "share":
+        return f"{sign}{100 * abs(difference):.1f} pts"
+    return f"{sign}{shown(abs(difference), one.unit)}"

@@ -1,0 +1,186 @@
+"""The form that starts a training run: presets as the trainer tells of them, the last values kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.app import ComposeResult
+
+from core.curation import training_presets
+from core.curation.training_presets import Preset
+from tui import commands_training
+from tui.actions import bindings
+from tui.messages import Said
+from tui.screens.base import ConsoleScreen
+from tui.screens.form import START, FormLines, Told
+from tui.screens.works import failure
+from tui.stores import forms, training_form
+from tui.stores.training_form import PRESET
+from tui.widgets.bars import Bar, Rule
+from tui.widgets.prompt import Prompt
+from tui.widgets.spans import Line, wrap
+
+if TYPE_CHECKING:
+    from tui.screens.frame import Frame
+
+_REMEMBERED = "training"
+Send = Callable[[str, int | None, dict[str, Any]], None]
+
+
+class TrainingForm(ConsoleScreen):
+    """What to train, field by field. Esc leaves; what was typed is there again next time.
+
+    Invariant: `values` is what is on screen; `send` hears a preset, a seed and settings only after a y.
+    """
+
+    BINDINGS = bindings("global", only=("back", "redraw", "interrupt"))
+    DEFAULT_CSS = """
+    TrainingForm #form-lines { height: 1fr; }
+    TrainingForm #form-says { height: 4; }
+    TrainingForm #form-table { height: 2; }
+    """
+
+    def __init__(self, presets: Sequence[Preset], send: Send) -> None:
+        super().__init__(id="training-form")
+        self._presets, self._send = tuple(presets), send
+        self.values = training_form.filled(forms.remembered(_REMEMBERED), self._presets)
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="form-title", reverse=True)
+        yield FormLines("Start", id="form-lines")
+        yield Rule(id="form-rule")
+        yield Told(id="form-says")
+        yield Told(id="form-table")
+        yield Prompt(id="prompt")
+        yield Bar(id="form-footer")
+
+    def on_mount(self) -> None:
+        self.whole = self.count()
+        self.query_one("#form-title", Bar).show(((" Start: training run", "strong"),))
+        self.query_one("#form-footer", Bar).show(
+            ((" Up Down", "key"), (" field  ", "dim"), ("Left Right", "key"), (" choose, complete  ", "dim"),
+             ("Enter on", "key"), (" Start  ", "dim"), ("Ctrl-R", "key"), (" reset  ", "dim"),
+             ("Esc", "key"), (" back, kept", "dim"))
+        )  # fmt: skip
+        self._draw()
+        self.query_one(FormLines).focus()
+        self.query_one(FormLines).go_to(START)
+        self.query_one(FormLines).shown_faults.clear()
+
+    def restore_focus(self) -> None:
+        self.query_one(FormLines).focus()
+
+    def _draw(self) -> None:
+        fields = training_form.fields_of(self.values, self._presets)
+        self.query_one(FormLines).show(fields, self.values, training_form.faults_of(self.values, self._presets))
+        self._says()
+
+    def _says(self) -> None:
+        lines = self.query_one(FormLines)
+        width = max(20, (self.size.width or 80) - 3)
+        one = lines.field
+        said = one.says if one else "Enter starts it, after a y. It runs on its own: you may close the console."
+        self.query_one("#form-rule", Rule).show(((one.label if one else "Start", "strong"),))
+        self.query_one("#form-says", Told).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
+        preset = training_form.preset_of(self.values, self._presets)
+        told: Line = ((lines.faults[""], "bad"),) if "" in lines.faults else _about(preset)
+        self.query_one("#form-table", Told).show([((" ", "plain"), *line) for line in wrap(told, width)][:2])
+
+    def on_resize(self) -> None:
+        if self.stands:
+            self._says()
+
+    def on_line_list_highlighted(self) -> None:
+        if self.stands:
+            self._says()
+
+    def on_form_lines_changed(self, event: FormLines.Changed) -> None:
+        event.stop()
+        self.query_one(Prompt).clear()
+        self.values = dict(self.query_one(FormLines).values)
+        self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "ctrl+r" and not self.query_one(Prompt).is_busy:
+            event.stop()
+            event.prevent_default()
+            self.values = training_form.filled({PRESET: self.values[PRESET]}, self._presets)
+            self.query_one(FormLines).shown_faults.clear()
+            self._draw()
+            self.query_one(FormLines).end_of_value()
+            self.query_one(Prompt).flash(" As the preset has it.")
+
+    def on_form_lines_sent(self, event: FormLines.Sent) -> None:
+        event.stop()
+        lines, prompt = self.query_one(FormLines), self.query_one(Prompt)
+        faults = training_form.faults_of(self.values, self._presets)
+        if faults:
+            lines.shown_faults |= {one.name for one in lines.fields}
+            name = next((one.name for one in lines.fields if one.name in faults), "")
+            if name:
+                lines.go_to(name)
+            lines.refresh()
+            label = next((one.label for one in lines.fields if one.name == name), "The form")
+            prompt.flash(f" {label}: {faults[name]}", "bad")
+            return
+        preset = self.values[PRESET]
+        seed, settings = training_form.settings_of(self.values, self._presets)
+
+        def answered(yes: bool) -> None:
+            if yes:
+                self._keep()
+                self.dismiss()
+                self._send(preset, seed, settings)
+            else:
+                prompt.flash(" Not started.")
+
+        prompt.confirm(f"Start training by {preset}?", answered)
+
+    def run_action_by_id(self, action_id: str) -> None:
+        if action_id in ("back", "interrupt"):
+            self._keep()
+            self.dismiss()
+        elif action_id == "redraw":
+            self.refresh(repaint=True, layout=True)
+
+    def _keep(self) -> None:
+        forms.remember(_REMEMBERED, self.values)
+
+
+def _about(preset: Preset | None) -> Line:
+    """Return a preset's most telling settings in a line."""
+    if preset is None:
+        return ()
+    told = ", ".join(f"{key} {value}" for key, value in list(preset.settings.items())[:14])
+    return (("Keys: ", "strong"), (told, "dim"))
+
+
+def open_form(frame: Frame) -> None:
+    """Ask the trainer for its presets, off the screen's thread, and open the form."""
+
+    def gather() -> None:
+        try:
+            presets = training_presets.presets()
+        except Exception as error:  # without presets there is no form, and that is said
+            told = failure(error)
+            frame.post_message(Said(told.text, "bad", told.hint))
+            return
+        frame.app.call_from_thread(_push, frame, presets)
+
+    frame.flash("Asking the trainer for its presets...")
+    frame.run_worker(gather, thread=True, exit_on_error=False, group="form", description="asking the trainer")
+
+
+def _push(frame: Frame, presets: Sequence[Preset]) -> None:
+    if frame.stands and frame.app.screen is frame:
+        frame.query_one(Prompt).clear()
+        frame.app.push_screen(TrainingForm(presets, partial(_start, frame)))
+
+
+def _start(frame: Frame, preset: str, seed: int | None, settings: dict[str, Any]) -> None:
+    frame.start(
+        lambda _: commands_training.start(frame.project, preset, seed, settings), f"starting training by {preset}"
+    )

@@ -1,0 +1,125 @@
+"""The form that starts a training run: its fields, the settings that they make, and what is wrong with them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.curation.training_presets import Preset
+from core.foundation import strict_json
+from tui.stores.forms import Field
+
+Values = Mapping[str, str]
+PRESET, SEED, SETTINGS = "preset", "seed", "settings"
+_OWN = ("steps", "executor", "min_overlap")
+"""Settings that have a field of their own, where the preset has such a key; any other is typed as key=value."""
+_SAYS = {
+    "steps": "How many steps of GRPO. Fewer are sooner done and learn less.",
+    "executor": "Whose attempts the curator learns from: the world's weak, mid or strong one.",
+    "min_overlap": "A skill is retrieved only where this share of its title's words is in the task; 0 takes any.",
+}
+_LABELS = {"steps": "Steps", "executor": "Executor", "min_overlap": "Gate"}
+
+
+def fields_of(values: Values, presets: Sequence[Preset]) -> tuple[Field, ...]:
+    """Return the fields for the preset that is chosen."""
+    preset = preset_of(values, presets)
+    says = " ".join(part for part in (preset.says, preset.needs) if part) if preset else "None is known."
+    fields = [
+        Field(PRESET, "Preset", says, tuple(one.name for one in presets), typed=False),
+        Field(SEED, "Seed", "Another seed is another run; the same seed gives the same one.", unset=_of(preset, SEED)),
+    ]
+    for name in own_keys(preset):
+        key = _key(preset, name)
+        fields.append(Field(name, _LABELS[name], _SAYS[name], unset=_of(preset, key)))
+    keys = tuple(f"{key}=" for key in sorted(preset.settings)) if preset else ()
+    return (
+        *fields,
+        Field(
+            SETTINGS,
+            "Other keys",
+            "Other values for keys of the preset, as key=value, several with spaces between; exuvia train presets "
+            "lists them.",
+            keys,
+            unset="as the preset has them",
+        ),
+    )
+
+
+def preset_of(values: Values, presets: Sequence[Preset]) -> Preset | None:
+    """Return the preset that is chosen, else the first."""
+    return next((one for one in presets if one.name == values.get(PRESET)), presets[0] if presets else None)
+
+
+def own_keys(preset: Preset | None) -> tuple[str, ...]:
+    """Return the names that have a field of their own and a key in the preset."""
+    return tuple(name for name in _OWN if preset is not None and _key(preset, name))
+
+
+def _key(preset: Preset | None, name: str) -> str:
+    """Return the preset's key that ends with a name: `steps` or `grpo.steps`; "" where it has none."""
+    keys = preset.settings if preset is not None else ()
+    exact = [key for key in keys if key == name]
+    return next(iter([*exact, *(key for key in keys if key.rpartition(".")[2] == name)]), "")
+
+
+def _of(preset: Preset | None, key: str) -> str:
+    value = preset.settings.get(key) if preset is not None else None
+    return "" if value is None else str(value)
+
+
+def settings_of(values: Values, presets: Sequence[Preset]) -> tuple[int | None, dict[str, Any]]:
+    """Return the seed (None: the preset's own) and the settings that differ. Raises ValueError where it can't."""
+    preset = preset_of(values, presets)
+    seed = values.get(SEED, "").strip()
+    found: dict[str, Any] = {}
+    for name in own_keys(preset):
+        if value := values.get(name, "").strip():
+            found[_key(preset, name)] = _value(value)
+    for pair in values.get(SETTINGS, "").split():
+        key, sign, value = pair.partition("=")
+        if not sign or not key or not value:
+            raise ValueError(f"{pair}: write key=value")
+        if preset is not None and key not in preset.settings:
+            raise ValueError(f"{key}: the preset has no such key")
+        found[key] = _value(value)
+    return (int(seed) if seed else None), found
+
+
+def _value(text: str) -> Any:
+    """Return what a value means: JSON where it is that, else the text."""
+    try:
+        return strict_json.parse(text)
+    except ValueError:
+        return text
+
+
+def faults_of(values: Values, presets: Sequence[Preset]) -> dict[str, str]:
+    """Return what is wrong with each field, by its name; "" stands for the form as a whole."""
+    faults: dict[str, str] = {}
+    if not presets:
+        faults[""] = "The trainer tells of no preset."
+    seed = values.get(SEED, "").strip()
+    if seed and not (seed.isascii() and seed.isdigit()):
+        faults[SEED] = "a whole number"
+    preset = preset_of(values, presets)
+    for name in own_keys(preset):
+        value, usual = values.get(name, "").strip(), preset.settings[_key(preset, name)] if preset else None
+        if value and isinstance(usual, int | float) and not isinstance(usual, bool):
+            given = _value(value)
+            whole = isinstance(usual, int)
+            if isinstance(given, bool) or not isinstance(given, int if whole else int | float):
+                faults[name] = "a whole number" if whole else "a number"
+            elif given < 0:
+                faults[name] = "0 or more"
+    try:
+        settings_of({**values, SEED: ""}, presets)
+    except ValueError as error:
+        faults[SETTINGS] = str(error)
+    return faults
+
+
+def filled(values: Values, presets: Sequence[Preset]) -> dict[str, str]:
+    """Return values whose preset is one that there is."""
+    preset = preset_of(values, presets)
+    return {**values, PRESET: preset.name if preset else ""}
