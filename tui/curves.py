@@ -136,7 +136,7 @@ def bounds(values: Sequence[float]) -> tuple[float, float, float]:
         low, high = low - pad, high + pad
     rough = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough - 1e-12)
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step
 
 

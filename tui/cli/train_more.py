@@ -143,30 +143,30 @@ def _hand_over(command: str, arguments: tuple[str, ...], *, as_json: bool, place
 transfer = _tool(
     "transfer",
     "transfer",
-    "Example:  exuvia train transfer --help",
+    "Example:  exuvia train transfer",
     "Train on each world, measure on each: the table world x world, for policies over Hugging Face models.",
 )
 ablate = _tool(
     "ablate",
     "ablate",
-    "Example:  exuvia train ablate --help",
+    "Example:  exuvia train ablate",
     "Train without one part at a time, several seeds each: mean, spread, and what separates. Takes long.",
 )
 arms = _tool(
     "arms",
     "arms",
-    "Example:  exuvia train arms --help",
+    "Example:  exuvia train arms",
     "Measure arms x executors on the same tasks, three seeds: the main table.",
 )
 export = _tool(
     "export",
     "export",
-    "Example:  exuvia train export --help",
+    "Example:  exuvia train export",
     "Write a policy as a Hugging Face folder, or a curated repository as SKILL.md folders.",
 )
 export_verl = _tool(
     "export-verl",
     "export-verl",
-    "Example:  exuvia train export-verl --help",
+    "Example:  exuvia train export-verl",
     "Write a configuration and adapter with which verl trains the same on many machines.",
 )

@@ -261,7 +261,8 @@ def empty_lines(width: int, *, can_train: bool, install: str, start: str) -> lis
     ]
     shell = "exuvia train --preset cpu-demo"
     if not can_train:
-        lines += [((" Training needs torch, which is not installed here: ", "warn"), (install, "strong"))]
+        lines.append(((" Training needs torch, which is not installed here. Install it:", "warn"),))
+        lines.append(((f" {install}", "strong"),))
     elif start:
         lines.append(((f" {start} starts one.", "mark"), (" cpu-demo needs no GPU and no download.", "plain")))
         lines.append(((" Or from a shell: ", "plain"), (shell, "strong")))

@@ -133,7 +133,8 @@ class TrainingParts(Pane):
             if widget.display != wanted:
                 widget.display = wanted
         rows = self._rows("list")
-        count = max(2, min(len(self.training.runs) + 1, max(3, self.size.height // 3)))
+        count = len(self.training.runs) + 1 + bool(self.training.fault)
+        count = max(2, min(count, max(3, self.size.height // 3)))
         if rows.styles.height is None or rows.styles.height.value != count:
             rows.styles.height = count
 

@@ -1,0 +1,151 @@
+"""The figures of a run, by name: one list for the page, the plots and the comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.curation import training
+from core.curation.training_records import OPERATIONS, TERMS
+from core.curation.training_run import TrainingRun
+from core.curation.training_samples import read_samples
+from core.state.paths import ProjectPaths
+from tests.curation.training_files import RUN, TrainingFiles, run_in_its_middle, whole_run
+from tui.stores.training_book import SampleBook, changes, diff, previous
+from tui.stores.training_catalogue import CATALOGUE, CHARTS
+from tui.stores.training_figures import charted, compared, figures, settings_differ, shown
+
+OTHER = "cpu-demo-20260102-100000-bbbb"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProjectPaths:
+    found = ProjectPaths(tmp_path / "home" / "default_project")
+    found.root.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def run(project: ProjectPaths) -> TrainingRun:
+    whole_run(project)
+    return training.read_run(project, RUN)
+
+
+@pytest.mark.meets("K17", "K18")
+def test_every_figure_that_is_asked_for_is_there_with_its_meaning(run: TrainingRun) -> None:
+    found = {figure.key: figure for figure in figures(run)}
+    assert {*TERMS, *OPERATIONS} <= set(found)
+    assert {"entropy", "clip", "gradient", "zero variance", "advantage", "measured", "speed", "rss"} <= set(found)
+    assert {"coverage", "meta", "used", "heading workflow", "heading failure"} <= set(found)
+    assert all(len(figure.says) > 20 and figure.says.endswith(".") for figure in found.values())
+    assert found["insert"].first is not None
+    assert found["insert"].last is not None
+    assert found["insert"].first > 0.6 > found["insert"].last
+
+
+def test_no_two_figures_share_a_key_and_every_chart_draws_some() -> None:
+    keys = [entry.key for _, entries in CATALOGUE for entry in entries]
+    assert len(keys) == len(set(keys))
+    assert {key for chart in CHARTS for key in chart.keys} <= set(keys)
+
+
+def test_what_was_not_measured_is_a_dash_and_never_zero(run: TrainingRun) -> None:
+    found = {figure.key: figure for figure in figures(run)}
+    assert found["kl"].now is None
+    assert shown(found["kl"].now, "fine") == "-"
+    assert charted(next(c for c in CHARTS if c.name == "Entropy"), figures(run))
+    assert figures(TrainingRun("r", "running"))[0].first is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.1234, "share", "12.3 %"), (1.5, "number", "1.50"), (1234.0, "count", "1,234"), (2.13, "seconds", "2.1 s"),
+        (812e6, "bytes", "812 MB"), (139e9, "bytes", "139.0 GB"), (4000.4, "rate", "4,000/s"),
+        (0.0004, "fine", "4.0e-04"), (22.47, "fine", "22.5"), (0.0, "fine", "0.000"), (None, "share", "-"),
+    ],
+)  # fmt: skip
+def test_values_read_as_people_write_them(value: float | None, unit: str, text: str) -> None:
+    assert shown(value, unit) == text  # type: ignore[arg-type]  # one of the units
+
+
+def test_two_runs_stand_beside_each_other_with_what_was_set_otherwise(project: ProjectPaths, run: TrainingRun) -> None:
+    files = TrainingFiles(project, OTHER, seed=3)
+    files.begin()
+    files.train(1, 20)
+    other = training.read_run(project, OTHER)
+    assert settings_differ(run, other) == (("seed", "0", "3"),)
+    found = {(one.group, one.name): one for one in compared(run, other)}
+    trained = found["Held out, solved", "trained"]
+    assert (trained.left, trained.right, trained.difference) == (0.707, None, None)
+    none = found["Held out, solved", "none"]
+    assert none.difference == 0
+    assert none.note.startswith("noise <")  # 420 tasks can't show a difference of nothing
+    insert = found["Operations", "insert"]
+    assert insert.difference is not None
+    assert insert.difference > 0.2
+
+
+def test_a_difference_that_the_tasks_can_show_is_not_called_noise(project: ProjectPaths, run: TrainingRun) -> None:
+    files = TrainingFiles(project, OTHER)
+    files.arm("trained", 60, 0.45, 23.0, 3.0)
+    other = training.read_run(project, OTHER)
+    (found,) = [one for one in compared(run, other) if (one.group, one.name) == ("Held out, solved", "trained")]
+    assert found.note == ""
+
+
+# Samples
+
+
+def book_of(project: ProjectPaths) -> SampleBook:
+    files = run_in_its_middle(project)
+    run = training.read_run(project, RUN)
+    book = SampleBook(RUN).at(tuple(sample.step for sample in run.history.samples))
+    for sample in run.history.samples:
+        book = book.with_samples(sample.step, read_samples(files.job.root / sample.file))
+    return book
+
+
+def test_a_book_opens_at_the_newest_step_and_follows_it_until_somebody_turns_back(project: ProjectPaths) -> None:
+    book = book_of(project)
+    assert (book.steps, book.step, book.before) == ((1, 10, 20, 30), 30, 20)
+    assert book.at((*book.steps, 40)).step == 40
+    back = book.turned(-1)
+    assert back.step == 20
+    assert back.at((*book.steps, 40)).step == 20
+    assert back.turned(-9).step == 1
+    assert back.turned(9).step == 30
+    assert book.other_rollout(1).rollout == 1
+    assert book.other_rollout(2).rollout == 0
+
+
+def test_what_a_position_changed_is_told_skill_by_skill(project: ProjectPaths) -> None:
+    book = book_of(project)
+    rollout = book.chosen
+    assert rollout is not None
+    first, second = rollout.positions[:2]
+    assert previous(rollout, first) is None
+    assert [(change.title, change.how) for change in changes(None, first)] == [("heat things", "new")]
+    (change,) = changes(first, second)
+    assert change.how == "changed"
+    assert ("+ 3. Put it where it belongs, then look again (2).", "added") in change.lines
+    counterpart = book.counterpart(4)
+    assert counterpart is not None
+    assert counterpart.position == 4
+    gone = changes(second, rollout.positions[0])
+    assert {one.how for one in gone} <= {"changed", "same", "gone"}
+
+
+def test_a_diff_marks_what_went_and_what_came() -> None:
+    assert diff("a\nb\nc", "a\nB\nc") == (
+        ("  a", "plain"), ("- b", "removed"), ("+ B", "added"), ("  c", "plain"),
+    )  # fmt: skip
+
+
+def test_a_step_that_cannot_be_read_is_said_and_the_others_stand(project: ProjectPaths) -> None:
+    book = book_of(project)
+    hurt = SampleBook(RUN).at(book.steps).with_samples(30, "step-00030.json cannot be read")
+    assert hurt.samples is None
+    assert hurt.wanted == (20,)
+    assert hurt.faults[30].startswith("step-00030")
