@@ -258,8 +258,8 @@ async def test_a_promotion_is_rejected_with_a_reason(live: TrainingFiles, empty:
 
 
 PRESETS = (
-    Preset("cpu-demo", "A small one, here.", "", {"steps": 60, "executor": "weak", "min_overlap": 0.51, "seed": 0}),
-    Preset("large", "A large one.", "a GPU", {"grpo.steps": 50, "seed": 1}),
+    Preset("cpu-demo", "A small one, here.", "", {"steps": 60, "executor.name": "weak", "seed": 0}),
+    Preset("large", "A large one.", "a GPU", {"steps": 50, "seed": 1}),
 )
 
 

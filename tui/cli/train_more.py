@@ -110,7 +110,8 @@ def presets(name: str | None, as_json: bool, place: Place) -> None:
         say(f"{one.name}: {one.says}" + (f" Needs {one.needs}." if one.needs else ""))
         print_table(("key", "value"), [(key, str(value)) for key, value in one.settings.items()])
     else:
-        print_table(("preset", "needs", "what it trains"), [(one.name, one.needs or "-", one.says) for one in listed])
+        for one in listed:
+            say(f"{one.name:<20} {one.says}" + (f" Needs {one.needs}." if one.needs else ""))
 
 
 def _tool(name: str, command: str, epilog: str, words: str) -> Callable[..., int]:

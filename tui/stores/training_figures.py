@@ -190,7 +190,7 @@ def _detectable(shares: tuple[float | None, float | None], counts: tuple[int | N
 
 def settings_differ(left: TrainingRun, right: TrainingRun) -> tuple[tuple[str, str, str], ...]:
     """Return the settings that two runs don't share, each with both values."""
-    one, other = _flat(left.spec), _flat(right.spec)
+    one, other = (_flat(run.spec.get("settings", run.spec)) for run in (left, right))
     names = sorted({*one, *other})
     return tuple((n, one.get(n, "-"), other.get(n, "-")) for n in names if one.get(n) != other.get(n))
 

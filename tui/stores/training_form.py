@@ -11,8 +11,8 @@ from tui.stores.forms import Field
 
 Values = Mapping[str, str]
 PRESET, SEED, SETTINGS = "preset", "seed", "settings"
-_OWN = ("steps", "executor", "min_overlap")
-"""Settings that have a field of their own, where the preset has such a key; any other is typed as key=value."""
+_OWN = {"steps": "steps", "executor": "executor.name", "min_overlap": "retrieval.min_overlap"}
+"""Fields of their own for these keys, where the preset has them; any other key is typed as key=value."""
 _SAYS = {
     "steps": "How many steps of GRPO. Fewer are sooner done and learn less.",
     "executor": "Whose attempts the curator learns from: the world's weak, mid or strong one.",
@@ -29,9 +29,7 @@ def fields_of(values: Values, presets: Sequence[Preset]) -> tuple[Field, ...]:
         Field(PRESET, "Preset", says, tuple(one.name for one in presets), typed=False),
         Field(SEED, "Seed", "Another seed is another run; the same seed gives the same one.", unset=_of(preset, SEED)),
     ]
-    for name in own_keys(preset):
-        key = _key(preset, name)
-        fields.append(Field(name, _LABELS[name], _SAYS[name], unset=_of(preset, key)))
+    fields += [Field(name, _LABELS[name], _SAYS[name], unset=_of(preset, _OWN[name])) for name in own_keys(preset)]
     keys = tuple(f"{key}=" for key in sorted(preset.settings)) if preset else ()
     return (
         *fields,
@@ -53,14 +51,7 @@ def preset_of(values: Values, presets: Sequence[Preset]) -> Preset | None:
 
 def own_keys(preset: Preset | None) -> tuple[str, ...]:
     """Return the names that have a field of their own and a key in the preset."""
-    return tuple(name for name in _OWN if preset is not None and _key(preset, name))
-
-
-def _key(preset: Preset | None, name: str) -> str:
-    """Return the preset's key that ends with a name: `steps` or `grpo.steps`; "" where it has none."""
-    keys = preset.settings if preset is not None else ()
-    exact = [key for key in keys if key == name]
-    return next(iter([*exact, *(key for key in keys if key.rpartition(".")[2] == name)]), "")
+    return tuple(name for name, key in _OWN.items() if preset is not None and key in preset.settings)
 
 
 def _of(preset: Preset | None, key: str) -> str:
@@ -75,7 +66,7 @@ def settings_of(values: Values, presets: Sequence[Preset]) -> tuple[int | None, 
     found: dict[str, Any] = {}
     for name in own_keys(preset):
         if value := values.get(name, "").strip():
-            found[_key(preset, name)] = _value(value)
+            found[_OWN[name]] = _value(value)
     for pair in values.get(SETTINGS, "").split():
         key, sign, value = pair.partition("=")
         if not sign or not key or not value:
@@ -104,7 +95,7 @@ def faults_of(values: Values, presets: Sequence[Preset]) -> dict[str, str]:
         faults[SEED] = "a whole number"
     preset = preset_of(values, presets)
     for name in own_keys(preset):
-        value, usual = values.get(name, "").strip(), preset.settings[_key(preset, name)] if preset else None
+        value, usual = values.get(name, "").strip(), preset.settings[_OWN[name]] if preset else None
         if value and isinstance(usual, int | float) and not isinstance(usual, bool):
             given = _value(value)
             whole = isinstance(usual, int)
