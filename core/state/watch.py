@@ -20,9 +20,7 @@ from core.state.paths import ProjectPaths
 if TYPE_CHECKING:
     import asyncio
 
-Kind = Literal[
-    "trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "training", "other"
-]
+Kind = Literal["trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "training", "other"]
 Change = Literal["added", "modified", "deleted"]
 
 _SHARD = re.compile(r"_[0-9]{3}\.jsonl$")
