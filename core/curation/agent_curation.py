@@ -113,7 +113,7 @@ async def _batches(trials: Trials, asked: _Asked) -> str:
                 return over
             sessions = _choose(trials, spec)
             if not sessions:
-                return "Every finished Session of the agent that may be learned from was curated before."
+                return _nothing_left(trials, number)
             desk.journal.append(EventName.CHOSEN, batch=number, sessions=[session.session_id for session in sessions])
         passed = await _batch(trials, asked, number)
         fruitless = fruitless + 1 if passed else 0
@@ -207,6 +207,14 @@ def _seed(*parts: int) -> int:
 
 def _begun(desk: Desk, number: int) -> bool:
     return any(e["event"] == EventName.CHOSEN and e["batch"] == number for e in desk.journal.events)
+
+
+def _nothing_left(trials: Trials, number: int) -> str:
+    if trials.state().reference is None:
+        return "The present version has no evaluation here, and the agent has no finished Sessions of its own."
+    return "The agent has no finished Session that may be learned from and was not curated before" + (
+        " (--again takes those too)." if number == 1 else "."
+    )
 
 
 def _choose(trials: Trials, spec: CurateSpec) -> tuple[FinishedSession, ...]:
