@@ -49,7 +49,7 @@ def run_console(
     elif greeting:
         app.frame.greet(greeting, "? for help")
     app.run(mouse=mouse or loaded.settings.mouse)
-    live = [run.run_id for run in store.view.sessions.live]
+    live = [run.run_id for run in store.view.sessions.live] + [run.id for run in store.view.training.live]
     if app.return_code:
         return app.return_code
     if live:

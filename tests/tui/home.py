@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.agents.isolation import processes
+from core.curation.jobs import JobPaths
 from core.evolution.events import EventName, Journal
 from core.evolution.specs import BuildSpec, OptimizeSpec, RunPaths, run_paths
 from core.state import approvals, atomic, ledger, snapshots
@@ -189,3 +190,10 @@ def give_engine(run: RunPaths) -> subprocess.Popen[bytes]:
     engine = subprocess.Popen(["sleep", "120"], start_new_session=True)
     processes.record(run.root / "engine.pid", engine.pid)
     return engine
+
+
+def give_trainer(job: JobPaths) -> subprocess.Popen[bytes]:
+    """Let a harmless process stand for a trainer, so that a training run counts as live."""
+    trainer = subprocess.Popen(["sleep", "120"], start_new_session=True)
+    processes.record(job.engine, trainer.pid)
+    return trainer

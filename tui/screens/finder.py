@@ -44,6 +44,9 @@ def _places(view: ConsoleView) -> Iterator[Choice]:
         yield Choice(f"version:{version.version}", f"v{version.version}", about, "version")
     for number, subject in enumerate(view.subjects):
         yield Choice(f"subject:{number}", subject.agent_id, subject.benchmark_id or "no benchmark", "agent")
+    for training in view.training.runs:
+        about = f"training by {training.preset}, {training.state}"
+        yield Choice(f"training:{training.id}", training.id, about, "training")
     for session in view.sessions.sessions:
         about = f"{session.role} {session.case_id} {session.title}".strip()
         yield Choice(f"session:{session.session_id}", session.session_id, about, "session")

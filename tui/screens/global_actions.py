@@ -233,6 +233,9 @@ class GlobalActions:
             case "run":
                 self.frame.activate("sessions")
                 self.frame.query_one("#sessions-list", RowList).go_to(key)
+            case "training":
+                self.frame.activate("training")
+                self.frame.query_one("#training-list", RowList).go_to(rest)
             case "case":
                 self.frame.activate("matrix")
                 from tui.widgets.grid import Grid

@@ -57,7 +57,8 @@ def run_rows(view: TrainingView, marked: str, width: int) -> list[Row]:
 def overview(run: TrainingRun, view: TrainingView, width: int, height: int) -> list[Line]:
     """Return how a run stands in at most `height` lines; what matters least goes first where there is little room."""
     wanted: list[tuple[int, Line]] = [(0, line) for line in _progress(run, width)]
-    wanted += [(0 if place == 0 else 4, line) for place, line in enumerate(_alarms(run))]
+    alarms = [line for alarm in _alarms(run) for line in wrap(alarm, width - 1, 3)]
+    wanted += [(0 if place == 0 else 4, line) for place, line in enumerate(alarms)]
     wanted.append((9, ()))
     wanted += [(1 if place < 2 else 3, line) for place, line in enumerate(heldout_lines(run))]
     wanted.append((8, ()))
@@ -162,13 +163,16 @@ def _machine(run: TrainingRun) -> Line:
 
 
 def _alarms(run: TrainingRun) -> list[Line]:
-    found = [
-        ((f" ! {alarm.kind.replace('_', ' ')}, step {alarm.step}: ", "bad"), (alarm.text, "plain"))
-        for alarm in run.history.alarms[-3:][::-1]
-    ]
+    """Return the latest alarm of each kind, and how often it came."""
+    latest = {alarm.kind: alarm for alarm in run.history.alarms}
+    found: list[Line] = []
+    for kind, alarm in sorted(latest.items(), key=lambda entry: -entry[1].step)[:3]:
+        count = sum(1 for other in run.history.alarms if other.kind == kind)
+        times = f" ({count} times)" if count > 1 else ""
+        found.append(((f" ! {kind.replace('_', ' ')}, step {alarm.step}{times}: ", "bad"), (alarm.text, "plain")))
     if run.damaged_lines:
         found.append(((f" ! {run.damaged_lines} lines of its events cannot be read ", "bad"), ("(not counted)", "dim")))
-    return [tuple(line) for line in found]
+    return found
 
 
 def heldout_lines(run: TrainingRun) -> list[Line]:

@@ -235,7 +235,8 @@ class TrainingParts(Pane):
         positions = chosen.positions if chosen else ()
         position = next((one for one in positions if str(one.position) == number), positions[0] if positions else None)
         rule = self.query_one("#training-rule", Rule)
-        rule.show(((f"position {position.position}: {position.family}", "strong"),) if position else ())
+        place = positions.index(position) + 1 if position else 0
+        rule.show(((f"position {place}: {position.family}", "strong"),) if position else ())
         text = self.query_one("#training-text", WrappedText)
         text.show(text_of(self.book, position, self.looking), (self.book.step, self.book.rollout, number, self.looking))
 

@@ -21,9 +21,9 @@ def position_rows(rollout: SampleRollout | None, width: int) -> list[Row]:
     room = max(12, min(44, (width - 30) // 2))
     head = f"{'':<4}" + fit("task", room) + " " + fit("", 9) + fit("what the curator did then", room) + "  skills"
     rows = [Row("heading", (((head, "dim"),),), selectable=False)]
-    for position in rollout.positions:
+    for place, position in enumerate(rollout.positions, 1):
         line: list[Span] = [
-            (f"{position.position:>3} ", "dim"),
+            (f"{place:>3} ", "dim"),
             (fit(position.task, room), "plain"),
             (" ", "plain"),
             outcome(position),
