@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from core.curation.executors import Executor
+from core.curation.self_judgement import OwnOpinion, SelfJudge
 from core.curation.worlds import World
 from core.skillrepo.skill import Skill
 from core.statistics import intervals, paired
@@ -84,6 +85,7 @@ class Bench:
     executor: Executor
     retrieval: RetrievalOptions
     temperature: float
+    opinion: SelfJudge = field(default_factory=OwnOpinion)
     together: Together = field(default_factory=Alone)
 
     def measure(
@@ -103,6 +105,7 @@ class Bench:
             self.executor,
             self.retrieval,
             policy=policy,
+            opinion=self.opinion,
             temperature=self.temperature,
             together=self.together,
         )

@@ -18,6 +18,7 @@ from core.curation import training_records
 from core.curation.content_judge import ContentJudge
 from core.curation.executors import Executor
 from core.curation.jobs import JobPaths, Work
+from core.curation.self_judgement import SelfJudge
 from core.curation.worlds import Task, World
 from core.foundation import strict_json
 from core.state import atomic
@@ -55,6 +56,7 @@ class Trainer:
     executor: Executor
     policy: Policy
     judge: ContentJudge | None
+    opinion: SelfJudge
     work: Work | Follower
     together: Together = field(default_factory=Alone)
     pool: Sequence[Sequence[Task]] = ()
@@ -72,8 +74,14 @@ class Trainer:
             betas=(options.beta1, options.beta2),
             weight_decay=options.weight_decay,
         )
-        temperature = self.training.evaluation.temperature
-        self.bench = Bench(self.world, self.executor, self.training.retrieval, temperature, self.together)
+        self.bench = Bench(
+            self.world,
+            self.executor,
+            self.training.retrieval,
+            self.training.evaluation.temperature,
+            self.opinion,
+            self.together,
+        )
 
     @property
     def job(self) -> JobPaths:
@@ -177,6 +185,7 @@ class Trainer:
             training.retrieval,
             self.policy,
             self.judge,
+            self.opinion,
             training.grpo.temperature,
             clock,
             self.together,

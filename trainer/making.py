@@ -11,6 +11,7 @@ from core.curation.asking import model_named
 from core.curation.content_judge import ContentJudge, Judgements, ModelJudge, RuleJudge
 from core.curation.executors import Executor, ModelExecutor, ScriptedExecutor, check_executor
 from core.curation.jobs import Work
+from core.curation.self_judgement import ModelOpinion, OwnOpinion, SelfJudge, WorldVerdict
 from core.curation.worlds import World
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
@@ -38,6 +39,7 @@ def make_trainer(
         executor=executor_of(training, world, project),
         policy=policy_of(training, world),
         judge=judge_of(training, world, project, work.job.root / "judgements.jsonl"),
+        opinion=opinion_of(training, project),
         work=work,
         together=together or Alone(),
     )
@@ -70,8 +72,24 @@ def executor_of(training: Training, world: World, project: ProjectPaths) -> Exec
     return ModelExecutor(model, options.max_turns, options.history, seed=derive(training.seed, "executor"))
 
 
-def judge_of(training: Training, world: World, project: ProjectPaths, kept: Path) -> ContentJudge | None:
-    """Return the judge of what is written: the world's rules, or PROVIDER/MODEL with its judgements kept in `kept`.
+def opinion_of(training: Training, project: ProjectPaths) -> SelfJudge:
+    """Return whose opinion of an attempt the curator is shown (K5)."""
+    match training.judge.opinion:
+        case "world":
+            return WorldVerdict()
+        case "self" if "/" in training.executor.name:
+            return ModelOpinion(model_named(project, training.executor.name))
+        case "self":
+            return OwnOpinion()
+        case name if "/" in name:
+            return ModelOpinion(model_named(project, name))
+        case name:
+            raise UsageError(f"{name!r} has no opinion of an attempt.", hint="Take self, world, or PROVIDER/MODEL.")
+
+
+def judge_of(training: Training, world: World, project: ProjectPaths, kept: Path | None) -> ContentJudge | None:
+    """Return the judge of what is written: the world's rules, or PROVIDER/MODEL with its judgements kept in `kept`
+    (in memory where that is None).
 
     None where nobody judges, and r_cnt is unmeasured.
     """

@@ -16,6 +16,7 @@ from typing import Literal
 from core.curation.content_judge import ContentJudge
 from core.curation.curators import CurationInput
 from core.curation.executors import Executor
+from core.curation.self_judgement import OwnOpinion, SelfJudge
 from core.curation.worlds import ContentVerdict, Episode, Task, World
 from core.skillrepo import calls
 from core.skillrepo.operations import Verdict
@@ -122,6 +123,7 @@ class Roller:
     retrieval: RetrievalOptions
     policy: Policy | None = None
     judge: ContentJudge | None = None
+    opinion: SelfJudge = field(default_factory=OwnOpinion)
     temperature: float = 1.0
     clock: Clock = field(default_factory=Clock)
     together: Together = field(default_factory=Alone)
@@ -144,7 +146,7 @@ class Roller:
         began = time.perf_counter()
         given = [(walk.stream.tasks[position], self._retrieve(walk, position)) for walk in walks]
         found = time.perf_counter()
-        episodes = self.executor.run(self.world, given)
+        episodes = self.opinion.judge(self.world.name, self.executor.run(self.world, given))
         tried = time.perf_counter()
         self.clock.executor += tried - found
         self.clock.other += found - began

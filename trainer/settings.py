@@ -96,12 +96,15 @@ class ExecutorOptions:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """`success` [amb]: r_task counts the environment's verdict, its score, or the executor's own opinion.
+    """`success` [amb]: r_task counts the environment's verdict, its score, or the opinion that the curator is shown.
 
-    `content`: "rules" is the world's own judge, PROVIDER/MODEL a model with the four criteria.
+    `opinion` [amb]: whose opinion that is: "self", the executor's of its own attempt, "world", the environment's
+    verdict, or PROVIDER/MODEL. `content`: "rules" is the world's own judge of what is written, PROVIDER/MODEL a model
+    with the four criteria, "off" nobody.
     """
 
     success: Literal["environment", "score", "judged"] = "environment"
+    opinion: str = "self"
     content: str = "rules"
 
 
@@ -181,6 +184,7 @@ class Ambiguity:
 
 AMBIGUOUS = (
     Ambiguity("judge.success", "whose verdict r_task counts: the text has the environment's and the judge's", "judged"),
+    Ambiguity("judge.opinion", "whose verdict the curator reads: the executor's own, or the world's", "world"),
     Ambiguity("reward.no_call_validity", "r_fc of an answer without a call; with 1 silence would be optimal", "1.0"),
     Ambiguity("grpo.beta", "the text drops the KL term, Table 4 has a coefficient", "0.001"),
     Ambiguity("grpo.epsilon", "the clip range is not printed; verl's default", "-"),

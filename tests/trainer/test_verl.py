@@ -139,7 +139,7 @@ def test_a_session_earns_what_the_same_rollout_earns_in_our_own_loop() -> None:
     groups = task_groups(world, training.group, seed=training.seed, step=1)
     ours: Policy = policy  # the protocol fits
     judge = RuleJudge(world)
-    roller = Roller(world, executor, training.retrieval, ours, judge, 1.0)
+    roller = Roller(world, executor, training.retrieval, ours, judge)
     rollouts = roller.roll(rollouts_of(groups, 2), seed=training.seed, purpose="step-2")
     from trainer.seeds import derive
 

@@ -115,7 +115,7 @@ def walk(
     verl has no mask for a reward, but a session without output takes no part in its group's mean: the same thing.
     """
     curator: Any = policy  # the rollout asks a policy for no more than this one has
-    roller = Roller(world, executor, training.retrieval, curator, judge, training.grpo.temperature)
+    roller = Roller(world, executor, training.retrieval, curator, judge, temperature=training.grpo.temperature)
     (rollout,) = roller.roll([stream], seed=training.seed, purpose=f"step-{step}")
     earned = reward([turn.reward_position(training.judge.success) for turn in rollout.turns], training.reward)
     (total,) = totals([earned], training.reward)
