@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -34,8 +35,10 @@ def run(root: Path, project: ProjectPaths, open_world: OpenWorld) -> int:
     with jobs.at_work(root) as work:
         began = paths.events.exists()
         writer: StreamWriter | None = None
+        closing = contextlib.ExitStack()
         try:
             world = open_world(spec, project)
+            closing.callback(getattr(world, "close", _nothing))  # a world that keeps an engine lets it go
             shop = Workshop(spec, world, project, Meter(Budget(spec.max_tokens, spec.max_usd)))
             executor = shop.executor()
             writer = StreamWriter(paths, keep_episodes=not isinstance(executor, ScriptedExecutor))
@@ -59,6 +62,8 @@ def run(root: Path, project: ProjectPaths, open_world: OpenWorld) -> int:
             state, reason = ("finished", "") if whole else ("stopped", "stopped by the operator")
         except ExuviaError as error:
             state, reason = "failed", f"{error} {error.hint}".strip()
+        finally:
+            closing.close()
         (writer or StreamWriter(paths, keep_episodes=False)).end(state, reason)
         _say(f"{paths.id}: {state}{f': {reason}' if reason else ''}")
         write_report(paths, spec)
@@ -158,6 +163,10 @@ class _Progress:
 def _not_run(writer: StreamWriter, arm: NotRun) -> None:
     writer.not_run(arm)
     _say(f"{arm.name}: not run: {arm.reason}")
+
+
+def _nothing() -> None:
+    """What a world does that has nothing to close."""
 
 
 def _say(text: str) -> None:

@@ -143,10 +143,10 @@ def _verdict(arm: ArmSummary, against: Against) -> str:
     if separates:
         alone = "; one stream alone tells no spread" if against.over_streams is None else ""
         return f"{head}, which separates from it{alone}."
-    least = (
-        f"; a difference below {points(against.detectable, sign=False)} would not be seen" if against.detectable else ""
-    )
-    return f"{head}, which doesn't separate{least}."
+    if against.detectable is None:
+        return f"{head}, which doesn't separate; so few streams would miss most differences."
+    least = points(against.detectable, sign=False)
+    return f"{head}, which doesn't separate; a difference below {least} would not be seen."
 
 
 def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:

@@ -34,7 +34,8 @@ class Against:
     `difference` is in shares. `bootstrap` resamples whole streams, `over_streams` is Student's interval over the
     streams' own differences: with few streams the first is too narrow and the second is the one to believe. `p_value`
     is McNemar's exact one, which takes tasks as independent; `p_holm` corrects it for all arms of the run.
-    `detectable` is the smallest difference that this many streams would find (80 %, two-sided 5 %), `detectable_pairs`
+    `detectable` is the smallest difference that this many streams would find (80 %, two-sided 5 %; None where they
+    would miss any, or don't differ), `detectable_pairs`
     the same if tasks were independent. `score_difference` and its interval are there where the world grades.
     `separates` needs both: `over_streams` excludes 0 (two streams that agree by chance have no width), and p_holm,
     which flatters, is below 5 %.
@@ -196,15 +197,25 @@ def _against(control: ArmRecord, record: ArmRecord, p_holm: float | None) -> Aga
     return Against(
         paired=paired,
         bootstrap=clustered_bootstrap(clusters, seed=_BOOTSTRAP_SEED),
-        over_streams=over_clusters(clusters),
+        over_streams=_possible(over_clusters(clusters)),
         p_holm=p_holm,
-        detectable=None if means is None or means.std is None else power.clusters(means.std, means.count) or None,
+        detectable=None if means is None or not means.std else _share_or_none(power.clusters(means.std, means.count)),
         detectable_pairs=power.paired_shares(paired.pairs, paired.discordant / paired.pairs)
         if paired.discordant
         else None,
         score_difference=_mean(value for values in scores for value in values),
-        score_over_streams=over_clusters(scores),
+        score_over_streams=_possible(over_clusters(scores)),
     )
+
+
+def _possible(interval: Interval | None) -> Interval | None:
+    """Cut an interval to differences that there can be."""
+    return None if interval is None else replace(interval, low=max(interval.low, -1.0), high=min(interval.high, 1.0))
+
+
+def _share_or_none(value: float | None) -> float | None:
+    """Return a difference of shares, None where it would have to be more than there can be."""
+    return None if value is None or value > 1 else value
 
 
 def paired_outcomes(control: ArmRecord | None, record: ArmRecord) -> Paired:

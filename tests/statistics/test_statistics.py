@@ -164,7 +164,7 @@ def test_many_streams_are_covered_as_often_as_promised() -> None:
 
 
 def test_a_paired_study_of_140_tasks_sees_13_points() -> None:
-    # CURATION 1.8 (belt): n = 140 has an MDE of 13 points, where three pairs in ten differ.
+    # CURATION 1.8: n = 140 has an MDE of 13 points, where three pairs in ten differ.
     found = power.paired_shares(140, 0.3)
     assert found == pytest.approx(0.13, abs=0.005)
 
