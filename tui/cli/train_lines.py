@@ -20,6 +20,7 @@ class TrainingTeller:
 
     def __init__(self) -> None:
         self._told: dict[str, int] = {}
+        self._measured: set[tuple[str, str, str]] = set()
         self._state = ""
 
     def news(self, run: TrainingRun) -> list[str]:
@@ -34,7 +35,7 @@ class TrainingTeller:
             yield f"{run.id}: {run.preset} on {run.world or 'its world'}, seed {run.seed}{told}, {history.start.device}"
         for imitation in history.imitation[self._from("imitation", len(history.imitation)) :]:
             yield imitation_line(imitation)
-        evaluations = history.evaluations[self._from("evaluations", len(history.evaluations)) :]
+        evaluations = [one for one in history.evaluations if self._is_news(one)]
         for evaluation in evaluations:
             if evaluation.arm != "trained":
                 yield evaluation_line(evaluation)
@@ -54,6 +55,14 @@ class TrainingTeller:
 
     def _new(self, name: str, count: int) -> bool:
         return count > self._from(name, count)
+
+    def _is_news(self, record: Evaluation) -> bool:
+        """Tell whether a measurement was not told before; a later one may have taken the place of an earlier one."""
+        key = (record.time, evaluation_line(record), f"{record.arm} {record.step}")
+        if key in self._measured:
+            return False
+        self._measured.add(key)
+        return True
 
     def _from(self, name: str, count: int) -> int:
         """Return how much of a list was told before; a list that was cut (steps done again) is told from its end."""
