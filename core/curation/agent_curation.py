@@ -14,11 +14,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from core.curation import promotion
 from core.curation.agent_episodes import episode_of
 from core.curation.agent_sessions import FinishedSession, choose, curated_sessions, own_work, scored_sessions
 from core.curation.curators import CurationInput
 from core.curation.skill_candidate import changed_titles, hypothesis_of, prediction_of, title_of
-from core.curation.skill_curators import ModelCurator, Shown, SkillCurator, opened
+from core.curation.skill_curators import ModelCurator, Shown, SkillCurator, Wish, opened
 from core.curation.skill_doors import Batch
 from core.curation.skill_edits import edited
 from core.evolution import heldout
@@ -31,7 +32,7 @@ from core.evolution.protocol_tool import RefuseError
 from core.evolution.results import phase, trial_result, unscored
 from core.evolution.specs import CurateSpec
 from core.evolution.trials import Trials, measured_cases
-from core.foundation.errors import BlockedError, NotFoundError
+from core.foundation.errors import BlockedError, ExuviaError, NotFoundError
 from core.foundation.visible import decode
 from core.models.interface import ModelEntry, Provider
 from core.models.registry import resolve
@@ -56,8 +57,7 @@ async def curate_flow(desk: Desk, spec: CurateSpec, provider: Provider, entry: M
         await heldout.measure(desk, "baseline", runs=spec.runs)
     model, own = _model(desk, spec, provider, entry)
     try:
-        world = f"benchmark:{desk.agent.id}/{desk.benchmark.id}"
-        async with opened(desk, model, spec.curator, optional=spec.curator_optional, world=world) as curator:
+        async with opened(desk, model, await asyncio.to_thread(_wish, desk, spec)) as curator:
             why_over = await _batches(trials, _Asked(spec, curator, model))
     finally:
         if own is not None:
@@ -88,6 +88,17 @@ class _Asked:
     spec: CurateSpec
     curator: SkillCurator
     model: ModelCurator
+
+
+def _wish(desk: Desk, spec: CurateSpec) -> Wish:
+    """Return which policy shall curate: the one that is named, or the one in use where nothing else is."""
+    if spec.curator is not None or spec.curator_model is not None or not spec.in_use:
+        return Wish(spec.curator)
+    try:
+        chosen = promotion.verified(desk.project)
+    except ExuviaError as error:
+        return Wish(None, optional=True, trouble=f"{error} {error.hint}".strip())
+    return Wish(str(chosen.path) if chosen is not None else None, optional=True)
 
 
 def _model(desk: Desk, spec: CurateSpec, provider: Provider, entry: ModelEntry) -> tuple[ModelCurator, Provider | None]:

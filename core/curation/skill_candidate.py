@@ -17,7 +17,7 @@ from core.skillrepo.skill import Skill
 
 HOPE = 0.25
 """Share of the points that a Case lacks which a skill is hoped to win: a direction, and a modest size."""
-_LONGEST = 3_500
+_LONGEST = 160  # characters of a description that a hypothesis repeats
 _WORDS = {INSERT: "new", UPDATE: "updated", DELETE: "removed"}
 
 
@@ -29,18 +29,18 @@ def changed_titles(before: Sequence[Skill], after: Sequence[Skill]) -> tuple[str
 
 
 def hypothesis_of(before: Sequence[Skill], after: Sequence[Skill]) -> str:
-    """Return one sentence a changed skill: what it claims to be for."""
+    """Return what the changed skills claim: in one sentence, then what each says it is for."""
     old = {skill.title: skill for skill in before}
     new = {skill.title: skill for skill in after}
-    told: list[str] = []
-    for title in changed_titles(before, after):
-        if title not in new:
-            told.append(f"Without {title} its tasks go better.")
-        else:
-            act = "reworked" if title in old else "added"
-            told.append(f"With {title} {act}, its tasks go better: {_sentence(new[title].description)}")
-    text = " ".join(told)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    changed = changed_titles(before, after)
+    acts = {
+        "added": [title for title in changed if title not in old],
+        "reworked": [title for title in changed if title in old and title in new],
+        "removed": [title for title in changed if title not in new],
+    }
+    told = _listed([f"{_listed(titles)} {act}" for act, titles in acts.items() if titles])
+    claims = [f"{title}: {_sentence(new[title].description)}" for title in changed if title in new]
+    return " ".join([f"With {told}, tasks of their kind score higher.", *claims]) if told else ""
 
 
 def prediction_of(
@@ -82,5 +82,12 @@ def title_of(operations: Iterable[str]) -> str:
 
 
 def _sentence(text: str) -> str:
+    """Return a description as a short sentence: what is listed after its first part is for finding, not for saying."""
     flat = " ".join(text.split())
+    if len(flat) > _LONGEST:
+        flat = flat[: flat.rfind(" ", 0, _LONGEST)].rstrip(" ,;:-") + "..."
     return flat if flat.endswith((".", "!", "?")) else f"{flat}."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

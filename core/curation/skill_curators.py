@@ -231,33 +231,45 @@ def _about(shown: Shown, batch: Batch) -> str:
     return f"{batch.number}/{shown.about}"
 
 
-@asynccontextmanager
-async def opened(
-    desk: Desk, model: ModelCurator, path: str | None, *, optional: bool, world: str
-) -> AsyncIterator[SkillCurator]:
-    """Open who curates: the policy at `path` where there is one and it may, else the model. The journal says who.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which policy shall curate: its path, None for the model. Where it is `optional` the model may take its place.
 
-    The policy is asked whether it may curate `world`. Where it may not or can't be started, the model takes over if it
-    is `optional`; else BlockedError says why.
+    `trouble` says what keeps the curator in use from being asked at all.
     """
+
+    path: str | None
+    optional: bool = False
+    trouble: str = ""
+
+
+@asynccontextmanager
+async def opened(desk: Desk, model: ModelCurator, wish: Wish) -> AsyncIterator[SkillCurator]:
+    """Open who curates: the policy where there is one and it may, else the model. The journal says who, and why.
+
+    Raises BlockedError where a policy that isn't optional may not curate this agent, or can't be started.
+    """
+    world = f"benchmark:{desk.agent.id}/{desk.benchmark.id}"
     with ExitStack() as stack:
-        policy, why = await asyncio.to_thread(_started, stack, path, world)
-        if why and not optional:
-            raise BlockedError(f"The curator {path} does not curate this agent: {why}", hint="Name another curator.")
+        policy, why = await asyncio.to_thread(_started, stack, wish, world)
+        if why and not wish.optional:
+            raise BlockedError(
+                f"The curator {wish.path} does not curate this agent: {why}", hint="Name another curator."
+            )
         chosen: SkillCurator = PolicyCurator(desk, policy) if policy is not None else model
         last = next((e for e in reversed(desk.journal.events) if e["event"] == EventName.CURATOR), None)
         if last is None or last["name"] != chosen.name:
-            told = {"instead_of": path, "why": why} if why else {}
+            told = {"instead_of": wish.path or "the curator in use", "why": why} if why else {}
             desk.journal.append(EventName.CURATOR, name=chosen.name, **told)
         yield chosen
 
 
-def _started(stack: ExitStack, path: str | None, world: str) -> tuple[Curator | None, str]:
+def _started(stack: ExitStack, wish: Wish, world: str) -> tuple[Curator | None, str]:
     """Return the policy, running until the stack ends, or None and why it does not curate ("" where none is asked)."""
-    if path is None:
-        return None, ""
+    if wish.path is None:
+        return None, wish.trouble
     try:
-        policy = stack.enter_context(trained(Path(path)))
+        policy = stack.enter_context(trained(Path(wish.path)))
         if not (why := policy.refuses(world)):
             return policy, ""
     except (CuratorProcessError, NotFoundError) as error:

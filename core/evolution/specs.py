@@ -132,9 +132,9 @@ class CurateSpec(_RoleSpec):
     Each of at most `rounds` Candidates comes from `sessions` finished Sessions; `runs` a Case measure it. A Session
     counts as a success from `success_at` points on. `top_k` and `min_overlap` are those of the retrieval that decides
     which skills the curator sees (CURATION 2c, finding 3). The curator is the run's model, another one
-    (`curator_model`), or a trained policy (`curator`, a path); with `curator_optional` the model takes over where the
-    policy may not curate this agent, and the run says why. `again` takes Sessions that were curated before; `dry_run`
-    ends with what the curator proposes.
+    (`curator_model`), or a trained policy (`curator`, a path). Where neither is named and `in_use` stands, the curator
+    in use is asked first, and the model takes over where that may not curate this agent; the run says why. `again`
+    takes Sessions that were curated before; `dry_run` ends with what the curator proposes.
     """
 
     kind: Literal["curate"] = "curate"
@@ -146,7 +146,7 @@ class CurateSpec(_RoleSpec):
     top_k: Annotated[Whole, Field(ge=1, le=50)] = 5
     min_overlap: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = 0.0
     curator: Annotated[Text, Field(min_length=1)] | None = None
-    curator_optional: Flag = False
+    in_use: Flag = True
     curator_model: Model | None = None
     again: Flag = False
     dry_run: Flag = False

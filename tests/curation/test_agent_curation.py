@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -345,8 +347,61 @@ async def test_the_curator_in_use_gives_way_to_the_model_and_it_is_said_why(
 ) -> None:
     home = await make_home(tmp_path)
     policy(monkeypatch, "household")
-    result = await home.curate(first_only(insert()), curator="/some/where", curator_optional=True, dry_run=True)
+    promote(home)
+    result = await home.curate(first_only(insert()), dry_run=True)
     assert [operation["valid"] for operation in result["operations"]] == [True]
     (told,) = home.events("curator")
-    assert (told["name"], told["instead_of"]) == ("test/model-1", "/some/where")
+    assert told["name"] == "test/model-1"
+    assert told["instead_of"].endswith("step-00001")
     assert "trained for the household" in told["why"]
+
+
+async def test_the_curator_in_use_curates_where_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = await make_home(tmp_path)
+    policy(monkeypatch, "benchmark:clerk/chores")
+    promote(home)
+    await home.curate(lambda request: "never asked", dry_run=True)
+    assert home.events("curator")[0]["name"] == "policy-x"
+
+
+async def test_weights_that_changed_since_they_were_promoted_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = await make_home(tmp_path)
+    policy(monkeypatch, "benchmark:clerk/chores")
+    promote(home).write_bytes(b"others")
+    await home.curate(first_only(insert()), dry_run=True)
+    (told,) = home.events("curator")
+    assert (told["name"], told["instead_of"]) == ("test/model-1", "the curator in use")
+    assert "not those that the run wrote down" in told["why"]
+
+
+async def test_the_model_curates_where_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = await make_home(tmp_path)
+    policy(monkeypatch, "benchmark:clerk/chores")
+    promote(home)
+    await home.curate(first_only(insert()), in_use=False, dry_run=True)
+    assert home.events("curator")[0]["name"] == "test/model-1"
+
+
+def promote(home: Home) -> Path:
+    """Make a checkpoint the curator in use, as an approval does; return its weights."""
+    project = home.bench.project
+    weights = project.training / "train-1" / "checkpoints" / "step-00001" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"weights")
+    document = {
+        "run_id": "train-1",
+        "step": 1,
+        "path": "checkpoints/step-00001",
+        "sha256": hashlib.sha256(b"weights").hexdigest(),
+        "heldout": 0.7,
+        "world": "household",
+        "preset": "cpu-demo",
+        "approval_id": "promotion-train-1-1",
+        "actor": "console",
+        "signature": "ada@mill",
+        "time": "2026-01-01T00:00:00Z",
+    }
+    project.curator.write_text(json.dumps(document), encoding="utf-8")
+    return weights

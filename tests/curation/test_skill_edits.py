@@ -114,8 +114,12 @@ def test_a_hypothesis_says_what_each_changed_skill_claims() -> None:
     better = write("sort-mail", "Put letters into folders by the date inside.", "# Workflow\n1. Sort.")
     text = hypothesis_of((MAIL,), (better, SUM))
     assert text == (
-        "With sort-mail reworked, its tasks go better: Put letters into folders by the date inside. "
-        "With add-column added, its tasks go better: Add up a column of numbers in a file."
+        "With add-column added and sort-mail reworked, tasks of their kind score higher. "
+        "sort-mail: Put letters into folders by the date inside. "
+        "add-column: Add up a column of numbers in a file."
     )
-    assert hypothesis_of((MAIL,), ()) == "Without sort-mail its tasks go better."
+    assert hypothesis_of((MAIL,), ()) == "With sort-mail removed, tasks of their kind score higher."
+    assert hypothesis_of((MAIL,), (MAIL,)) == ""
+    wordy = write("long", "A thing. " * 100, "# Workflow\n1. Go.")
+    assert len(hypothesis_of((), (wordy,))) < 300
     assert title_of([INSERT, INSERT, UPDATE, DELETE]) == "Curated skills: 2 new, 1 updated, 1 removed"

@@ -10,7 +10,7 @@ import pytest
 
 from core.evolution import runs
 from core.evolution.run_view import RunView
-from core.evolution.specs import BuildSpec, OptimizeSpec
+from core.evolution.specs import BuildSpec, CurateSpec, OptimizeSpec
 from core.models.interface import ModelEntry, ModelRef, Price
 from core.state.paths import ProjectPaths
 from tests.e2e.loop import Loop
@@ -66,6 +66,18 @@ def test_what_is_typed_is_what_the_spec_holds() -> None:
     assert (spec.budgets.cost_usd, spec.budgets.tokens, spec.budgets.wall_s) == (2.5, 1_000_000, 1800.0)
     assert (spec.concurrency, spec.seed, spec.allow_unisolated, spec.tool_approval) == (4, 11, True, "always-ask")
     assert (spec.model.provider, spec.model.model_id) == ("openai", "gpt-x")
+
+
+def test_a_curation_is_started_like_any_other_run() -> None:
+    typed = values(kind="curate", benchmark_id="chores", sessions="6", rounds="3", runs="1", tool_approval="always-ask")
+    assert start_form.faults_of(typed, FACTS) == {}
+    spec = start_form.spec_of(typed, FACTS)
+    assert isinstance(spec, CurateSpec)
+    assert (spec.sessions, spec.rounds, spec.runs, spec.tool_approval) == (6, 3, 1, "always-ask")
+    assert (spec.target_score, spec.dry_run, spec.in_use) == (100.0, False, True)
+    expected = start_form.expected_of(typed, FACTS)
+    assert expected is not None
+    assert expected.sessions == 2 * (2 * 1 * 3) + 3 * 6, "the cells' Sessions, and one for each that is curated"
 
 
 @pytest.mark.parametrize(
@@ -195,13 +207,13 @@ async def test_what_is_said_follows_the_cursor(project: ProjectPaths) -> None:
 async def test_page_up_and_down_reach_both_ends_and_choices_are_seen(project: ProjectPaths) -> None:
     async with console(project, (80, 24)) as (app, pilot):
         await pilot.press("S")
-        await until(app, pilot, lambda text: "  What          build  or optimize, try, evaluate" in text)
+        await until(app, pilot, lambda text: "  What          build  or optimize, curate, try, evaluate" in text)
         await pilot.press("pagedown")
         await until(app, pilot, lambda text: "Enter starts it, after a y." in text)
         await pilot.press("pageup")
-        await until(app, pilot, lambda text: "> What          < build >  or optimize, try, evaluate" in text)
+        await until(app, pilot, lambda text: "> What          < build >  or optimize, curate, try, evaluate" in text)
         await pilot.press("right")
-        await until(app, pilot, lambda text: "> What          < optimize >  or build, try, evaluate" in text)
+        await until(app, pilot, lambda text: "> What          < optimize >  or build, curate, try, evaluate" in text)
 
 
 async def test_the_form_is_emptied_and_brought_back(project: ProjectPaths, state: Path) -> None:

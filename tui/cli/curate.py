@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.foundation.errors import ExuviaError, NotFoundError, UsageError
-from tui.cli.common import Place, json_option, note, place_options, print_table, say, say_text
+from core.foundation.errors import NotFoundError, UsageError
+from tui.cli.common import Place, json_option, place_options, print_table, say, say_text
 from tui.cli.work import asking_fields, carry_out, common_fields, work_options
 
 if TYPE_CHECKING:
@@ -167,25 +167,18 @@ def _only_benchmark(agent: AgentPaths) -> str:
 
 
 def _policy(project: ProjectPaths, named: str | None) -> dict[str, Any]:
-    """Return which policy curates: the one named, the one in use unless the model is asked for, or none."""
-    if named == MODEL:
+    """Return which policy curates, as the spec says it. Raises NotFoundError, or UsageError where none is in use."""
+    if named is None:
         return {}
-    if named is None or named == IN_USE:
+    if named == MODEL:
+        return {"in_use": False}
+    if named == IN_USE:
         from core.curation.promotion import verified
 
-        try:
-            chosen = verified(project)
-        except ExuviaError as error:
-            if named == IN_USE:
-                raise
-            note(f"The curator in use can't be used, so the model curates: {error}")
-            return {}
+        chosen = verified(project)
         if chosen is None:
-            if named == IN_USE:
-                raise UsageError("No trained curator is in use here.", hint="Promote one: exuvia train promote RUN")
-            return {}
-        note(f"The curator in use is asked first: {chosen.run_id}, step {chosen.step}.")
-        return {"curator": str(chosen.path), "curator_optional": named is None}
+            raise UsageError("No trained curator is in use here.", hint="Promote one: exuvia train promote RUN")
+        return {"curator": str(chosen.path)}
     for path in (Path(named), project.training / named):
         if path.exists():
             return {"curator": str(path.resolve())}

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from core.models.interface import ModelEntry
 
 Values = Mapping[str, str]
-KINDS = ("build", "optimize", "try", "evaluate")
+KINDS = ("build", "optimize", "curate", "try", "evaluate")
 _KIND_SAYS = {
     "build": "A Builder designs and calibrates a benchmark for an agent, asks you before it freezes it, and measures "
     "the Baseline. It ends there; you start the Optimizer.",
     "optimize": "An Optimizer proposes bounded changes to the agent, measures each, and keeps only what is strictly "
     "better.",
+    "curate": "A curator reads what the agent went through, writes skills from it, and has them measured: kept if "
+    "strictly better.",
     "try": "Measures the edit that you made to the agent's state as a Candidate: kept if strictly better, else rolled "
     "back.",
     "evaluate": "Measures the agent as it is, and puts the result on the scoreboard.",
@@ -35,7 +37,7 @@ _KIND_SAYS = {
 _REHEARSED = (
     " The rehearsal model takes no notice of it: it plays from a script, and always makes the Cases of data-chores."
 )
-_WHOLE = frozenset({"pilots", "cases", "runs", "rounds", "seed", "concurrency", "max_tokens"})
+_WHOLE = frozenset({"pilots", "cases", "runs", "rounds", "sessions", "seed", "concurrency", "max_tokens"})
 _NUMBERS = frozenset({"baseline_score", "target_score", "max_cost", "max_minutes"})
 _BUDGETS = {"max_cost": "cost_usd", "max_tokens": "tokens", "max_minutes": "wall_s"}
 
@@ -126,12 +128,12 @@ def fields_of(values: Values, facts: Facts) -> tuple[Field, ...]:
             ),
         ]
     else:
-        said = "The agent to be improved." if kind == "optimize" else "The agent to be measured."
+        said = "The agent to be improved." if kind in ("optimize", "curate") else "The agent to be measured."
         fields += [
             Field("agent_id", "Agent", said, agents, typed=False),
             Field("benchmark_id", "Benchmark", "The benchmark it is measured on.", benchmarks, typed=False),
         ]
-    if kind == "optimize":
+    if kind in ("optimize", "curate"):
         fields += [
             Field(
                 "target_score", "Target", "It stops once this score is reached.", unset=_default(kind, "target_score")
@@ -143,6 +145,15 @@ def fields_of(values: Values, facts: Facts) -> tuple[Field, ...]:
                 unset=_default(kind, "rounds"),
             ),
         ]
+    if kind == "curate":
+        fields.append(
+            Field(
+                "sessions",
+                "Sessions",
+                "How many finished Sessions lead to one Candidate; those with the fewest points come first.",
+                unset=_default(kind, "sessions"),
+            )
+        )
     if kind != "build":
         fields.append(
             Field(
@@ -161,7 +172,7 @@ def fields_of(values: Values, facts: Facts) -> tuple[Field, ...]:
             Field("append", "Scoreboard", "yes: the result goes on the scoreboard; no: it is evidence of the run only.",
                   ("yes", "no"), typed=False)
         )  # fmt: skip
-    if kind in ("build", "optimize"):
+    if kind in ("build", "optimize", "curate"):
         fields.append(
             Field(
                 "tool_approval",
@@ -319,8 +330,10 @@ def expected_of(values: Values, facts: Facts) -> estimates.Expected | None:
         planned = _number("cases", values.get("cases", "").strip() or "0")
         cells = estimates.build_cells(pilots, planned if isinstance(planned, int) and planned > 0 else None)
     else:
-        cells = cases * runs * (rounds if kind == "optimize" else 1)
+        cells = cases * runs * (rounds if kind in ("optimize", "curate") else 1)
     sessions = estimates.sessions_of(cells, role=kind in ("build", "optimize"))
+    if kind == "curate":  # a Session of its own for each that is curated
+        sessions += rounds * (_or_default(kind, "sessions", values) or 0)
     return estimates.expected(
         sessions, entry, concurrency=numbers["concurrency"] or 1, cell_s=facts.cell_s.get(values["model"])
     )
@@ -340,11 +353,15 @@ def _default(kind: str, name: str) -> str:
 
 
 def _spec(kind: str) -> type[BaseModel]:
-    from core.evolution.specs import BuildSpec, EvaluateSpec, OptimizeSpec, TrySpec
+    from core.evolution.specs import BuildSpec, CurateSpec, EvaluateSpec, OptimizeSpec, TrySpec
 
     specs: dict[str, type[BaseModel]] = {
-        "build": BuildSpec, "optimize": OptimizeSpec, "try": TrySpec, "evaluate": EvaluateSpec
-    }  # fmt: skip
+        "build": BuildSpec,
+        "optimize": OptimizeSpec,
+        "curate": CurateSpec,
+        "try": TrySpec,
+        "evaluate": EvaluateSpec,
+    }
     return specs[kind]
 
 
