@@ -15,7 +15,7 @@ from core.skillrepo.skill import Skill
 from tests.trainer.worlds.real_alfworld import real_world
 from trainer.worlds.alfworld import AlfWorld, files
 from trainer.worlds.alfworld.engine_process import ANSWER_WITHIN_S, EngineLostError, EngineProcess, interpreter
-from trainer.worlds.alfworld.games import EngineGame, items
+from trainer.worlds.alfworld.games import EngineGame
 from trainer.worlds.alfworld.problem import GOALS, Wheel, game
 from trainer.worlds.alfworld.rooms import plans_of
 from trainer.worlds.household import Household
@@ -65,19 +65,6 @@ def test_a_room_that_the_engine_could_not_name_is_refused() -> None:
         game("clean", "mug", "shelf", "put", {"shelf 1": ["mug 2"]}, WHEEL)
     with pytest.raises(UsageError, match="knows no 'anvil'"):
         game("clean", "mug", "shelf", "put", {"shelf 1": ["anvil 1"]}, WHEEL)
-
-
-@pytest.mark.parametrize(
-    ("seen", "found"),
-    [
-        ("You arrive at shelf 1. On the shelf 1, you see a mug 1, a egg 2, and a cd 1.", ("mug 1", "egg 2", "cd 1")),
-        ("You open the cabinet 1. The cabinet 1 is open. In it, you see a mug 1.", ("mug 1",)),
-        ("You arrive at shelf 1. On the shelf 1, you see nothing.", ()),
-        ("You arrive at cabinet 1. The cabinet 1 is closed.", None),
-    ],
-)
-def test_what_lies_in_a_receptacle_is_read_from_the_engines_words(seen: str, found: tuple[str, ...] | None) -> None:
-    assert items(seen) == found
 
 
 def made_download(root: Path) -> Path:
@@ -149,7 +136,7 @@ def test_a_lost_engine_masks_the_attempt_and_the_next_one_gets_a_new_engine(tmp_
     assert (lost.success, lost.judged) == (None, None)
     assert "planner crashed" in lost.failure
     assert played.success is False
-    assert played.steps == world.max_steps
+    assert played.steps == len(played.trajectory) > 0
     world.close()
 
 

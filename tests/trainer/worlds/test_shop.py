@@ -20,10 +20,11 @@ from trainer.worlds.shop.catalogue import CATEGORIES, Product, catalogue
 from trainer.worlds.shop.constants import CONSTANTS, EVALUATION_MIX, Constants, Trust, fingerprint
 from trainer.worlds.shop.demand import Demand, fits, reward
 from trainer.worlds.shop.game import ShopGame
-from trainer.worlds.shop.search import search
+from trainer.worlds.shop.search import SearchEngine
 from trainer.worlds.shop.world import Shop
 
 SHOP = Shop()
+ENGINE = SearchEngine(catalogue().products.values())
 
 
 def retrieved(task: Task) -> list[Skill]:
@@ -98,17 +99,21 @@ def test_the_reward_is_webshops_on_hand_computed_purchases() -> None:
     jackets = Product("B0X", "t", "fashion", "jackets", ("slim",), ("flat seams",), ("navy",), ("small", "large"), 2000,
                       {"small": 0, "large": 500})  # fmt: skip
     asked = Demand("jackets", color="navy", size="large", below=2400)
-    assert reward(asked, jackets, "navy", "large") == pytest.approx(2 / 3)  # both options, but 25.00 is too dear
-    assert reward(asked, jackets, "navy", "small") == pytest.approx(2 / 3)  # the price is met, one option isn't
-    assert reward(asked, jackets, None, None) == pytest.approx(1 / 3)
-    assert reward(replace(asked, below=2600), jackets, "navy", "large") == 1.0
-    assert reward(Demand("jackets", attribute="quilted"), jackets, None, None) == pytest.approx(1 / 2)
-    assert reward(Demand("sneakers", attribute="slim"), jackets, None, None) == 0.5  # a neighbour in the category
-    assert reward(Demand("kettles"), jackets, None, None) == pytest.approx(0.1)
+
+    def worth(demand: Demand, color: str | None, size: str | None) -> float:
+        return reward(demand, jackets, color, size, "kitchen" if demand.kind == "kettles" else "fashion")
+
+    assert worth(asked, "navy", "large") == pytest.approx(2 / 3)  # both options, but 25.00 is too dear
+    assert worth(asked, "navy", "small") == pytest.approx(2 / 3)  # the price is met, one option isn't
+    assert worth(asked, None, None) == pytest.approx(1 / 3)
+    assert worth(replace(asked, below=2600), "navy", "large") == 1.0
+    assert worth(Demand("jackets", attribute="quilted"), None, None) == pytest.approx(1 / 2)
+    assert worth(Demand("sneakers", attribute="slim"), None, None) == 0.5  # a neighbour in the category
+    assert worth(Demand("kettles"), None, None) == pytest.approx(0.1)
 
 
 def test_the_game_has_webshops_pages_and_an_illegal_action_costs_a_step_and_no_more() -> None:
-    game = ShopGame(Demand("jackets", color="navy"))
+    game = ShopGame(Demand("jackets", color="navy"), catalogue(), ENGINE)
     assert game.intro == "Instruction: [SEP] Find me jackets, with color: navy. [SEP] Search"
     assert not game.admissible
     before = game.page
@@ -134,7 +139,7 @@ def test_the_game_has_webshops_pages_and_an_illegal_action_costs_a_step_and_no_m
 
 
 def test_a_trip_ends_at_its_cap_without_a_purchase() -> None:
-    game = ShopGame(Demand("jackets"), max_steps=3)
+    game = ShopGame(Demand("jackets"), catalogue(), ENGINE, max_steps=3)
     for _ in range(3):
         game.step("search[jackets]")
     assert game.done
@@ -146,7 +151,7 @@ def test_a_trip_ends_at_its_cap_without_a_purchase() -> None:
 def test_whatever_is_clicked_the_game_stays_whole(seed: int) -> None:
     """A walk of legal clicks never breaks the pages, and only Buy Now scores."""
     draw = random.Random(seed)
-    game = ShopGame(Demand("kettles", size="single", below=3000), max_steps=60)
+    game = ShopGame(Demand("kettles", size="single", below=3000), catalogue(), ENGINE, max_steps=60)
     while not game.done:
         legal = game.admissible
         text = game.step(draw.choice(legal) if legal else "search[rustic kettles]")
@@ -156,6 +161,7 @@ def test_whatever_is_clicked_the_game_stays_whole(seed: int) -> None:
 
 
 def test_the_search_finds_the_kind_first_and_breaks_ties_by_order() -> None:
+    search = ENGINE.search
     found = search("waterproof jackets")
     assert {"waterproof", "jackets"} <= set(found[0].title.lower().split())
     assert all("jackets" in product.title for product in search("jackets"))
@@ -267,5 +273,15 @@ def test_a_scripted_trip_can_be_replayed_in_the_game() -> None:
 
 
 def test_the_fingerprint_moves_with_a_constant() -> None:
-    assert SHOP.fingerprint == fingerprint(CONSTANTS) == open_world("shop").fingerprint
-    assert fingerprint(Constants(trust=Trust(vague=0.11))) != SHOP.fingerprint
+    # Pinned: what was measured was measured with these constants. Change the number only with a reason, and say so.
+    assert SHOP.fingerprint.startswith("398ce475c3af7c86")
+    assert SHOP.fingerprint == fingerprint(catalogue(), CONSTANTS) == open_world("shop").fingerprint
+    assert fingerprint(catalogue(), Constants(trust=Trust(vague=0.11))) != SHOP.fingerprint
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_each_oracle_skill_passes_the_gate_for_its_own_family(split: Split) -> None:
+    titles = dict(zip(SHOP.families, (skill.title for skill in SHOP.oracle()), strict=True))
+    for task in SHOP.stream(split, 9):
+        found = [skill.title for skill in retrieved(task)]
+        assert found[0] == titles[task.family], task.text

@@ -16,15 +16,16 @@ from core.foundation.strict_json import dumps
 from core.skillrepo.skill import Skill
 from trainer.worlds.alfworld import files, rooms
 from trainer.worlds.alfworld.engine_process import EngineLostError, EngineProcess, interpreter
-from trainer.worlds.alfworld.games import EngineBody, EngineGame
+from trainer.worlds.alfworld.games import EngineGame
 from trainer.worlds.alfworld.problem import Wheel, game
 from trainer.worlds.household import oracle
 from trainer.worlds.household.constants import CONSTANTS
 from trainer.worlds.household.executor import Luck, attempt
 from trainer.worlds.household.fingerprint import fingerprint as household_fingerprint
+from trainer.worlds.household.game_body import GameBody
 from trainer.worlds.household.judge import judge_content
 from trainer.worlds.household.reading import read_skill
-from trainer.worlds.household.tasks import layout_of, read_goal
+from trainer.worlds.household.tasks import layout_of
 from trainer.worlds.household.things import FAMILIES
 
 
@@ -83,16 +84,11 @@ class AlfWorld:
             raise UsageError(
                 f"ALFWorld has no executor {executor!r} here.", hint=f"Executors: {', '.join(self.executors)}."
             )
-        goal = read_goal(task.text)
-        if goal is None:
-            raise UsageError(
-                f"The scripted executors can't read the goal of {task.id}.", hint="Let a model play it: it has a game."
-            )
         luck = Luck.of(task.seed)
         played: EngineGame | None = None
         try:
             played = self._open(task)
-            way = attempt(EngineBody(played, goal), [read_skill(skill) for skill in skills], habits, luck)
+            way = attempt(GameBody(played, self.max_steps), [read_skill(skill) for skill in skills], habits, luck)
         except EngineLostError as error:
             trajectory = tuple(played.steps) if played else ()
             return Episode(task, None, len(trajectory), trajectory, failure=str(error))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from core.curation.worlds import Split
@@ -98,6 +98,7 @@ BRANDS = (
     "Kelby", "Lorne", "Marwick", "Norvale", "Orsett", "Pellham",
 )  # fmt: skip
 ACCESSORIES = ("storage bag for {}", "cleaning kit for {}", "care guide for {}", "gift box for {}")
+SEP = " [SEP] "  # between the things on a page, in WebShop's text mode
 _SYMBOLS = "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
 
 
@@ -119,6 +120,12 @@ class Product:
     sizes: tuple[str, ...]
     cents: int
     extra: Mapping[str, int]
+    head: str = field(default="", compare=False)  # the part of its page that never changes
+
+    def __post_init__(self) -> None:
+        options = [("size", self.sizes), ("color", self.colors)]
+        shown = [part for name, values in options if values for part in (name, *values)]
+        object.__setattr__(self, "head", SEP.join(("Back to Search", "< Prev", *shown, self.title)))
 
     def price(self, size: str | None = None) -> int:
         """Return the price in cents, in a size or as listed."""
@@ -132,7 +139,7 @@ class Catalogue:
     products: Mapping[str, Product]
     by_kind: Mapping[str, tuple[Product, ...]]
     kinds: Mapping[Split, tuple[str, ...]]
-    category_of: Mapping[str, Category]
+    category_of: Mapping[str, str]
 
 
 def _ordered(pick: list[str], order: tuple[str, ...]) -> tuple[str, ...]:
@@ -163,11 +170,11 @@ def catalogue() -> Catalogue:
     draw = random.Random(CATALOGUE_SEED)
     products: dict[str, Product] = {}
     by_kind: dict[str, tuple[Product, ...]] = {}
-    category_of: dict[str, Category] = {}
+    category_of: dict[str, str] = {}
     for category in CATEGORIES:
         for kind in category.train + category.test:
             goods = [_product(draw, category, kind, accessory=False) for _ in range(PRODUCTS_A_KIND)]
-            by_kind[kind], category_of[kind] = tuple(goods), category
+            by_kind[kind], category_of[kind] = tuple(goods), category.name
             goods += [_product(draw, category, kind, accessory=True) for _ in range(ACCESSORIES_A_KIND)]
             for product in goods:
                 if product.id in products:

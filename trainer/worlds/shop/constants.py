@@ -77,7 +77,7 @@ class Constants:
 CONSTANTS = Constants()
 
 
-def fingerprint(constants: Constants = CONSTANTS) -> str:
+def fingerprint(goods: catalogue.Catalogue, constants: Constants = CONSTANTS) -> str:
     """Return a sha256 over the constants, the mix, the goods and the rules of reading."""
     document = {
         "version": VERSION,
@@ -85,7 +85,7 @@ def fingerprint(constants: Constants = CONSTANTS) -> str:
         "mix": EVALUATION_MIX,
         "goods": [
             [product.id, product.title, product.cents, product.features, product.colors, dict(product.extra)]
-            for product in catalogue.catalogue().products.values()
+            for product in goods.products.values()
         ],
         "reading": dict(reading.PATTERNS),
         "rules": [game.PER_PAGE, game.MAX_STEPS, search.K1, search.B, search.RESULTS],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainer.worlds.shop.catalogue import Product, catalogue
+from trainer.worlds.shop.catalogue import Product
 
 SAME_CATEGORY = 0.5  # WebShop's r_type: 1 the right kind, 0.5 a neighbour, 0.1 something else
 OTHER_CATEGORY = 0.1
@@ -61,10 +61,11 @@ def fits(demand: Demand, product: Product) -> bool:
     return demand.below is None or product.price(demand.size) < demand.below
 
 
-def reward(demand: Demand, product: Product, color: str | None, size: str | None) -> float:
+def reward(demand: Demand, product: Product, color: str | None, size: str | None, category: str) -> float:
     """Return WebShop's reward, 0 to 1: r_type * (attributes + options + price) / all that was asked, price included.
 
-    As in WebShop the price counts as one thing asked even where no limit was set, and is then met.
+    `category` is that of the kind which was asked for. As in WebShop the price counts as one thing asked even where no
+    limit was set, and is then met.
     """
     met = [demand.below is None or product.price(size) < demand.below]
     if demand.attribute:
@@ -75,8 +76,5 @@ def reward(demand: Demand, product: Product, color: str | None, size: str | None
         met.append(demand.color == color)
     if demand.size:
         met.append(demand.size == size)
-    if product.kind == demand.kind:
-        kind = 1.0
-    else:
-        kind = SAME_CATEGORY if product.category == catalogue().category_of[demand.kind].name else OTHER_CATEGORY
-    return kind * sum(met) / len(met)
+    neighbour = SAME_CATEGORY if product.category == category else OTHER_CATEGORY
+    return (1.0 if product.kind == demand.kind else neighbour) * sum(met) / len(met)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from trainer.worlds.shop.catalogue import Product
+from trainer.worlds.shop.catalogue import SEP, Catalogue, Product
 from trainer.worlds.shop.demand import Demand, reward
-from trainer.worlds.shop.search import search
+from trainer.worlds.shop.search import SearchEngine
 
 Page = Literal["search", "results", "product", "features", "description", "end"]
 PER_PAGE = 10
 MAX_STEPS = 30
-SEP = " [SEP] "
 BACK, PREV, NEXT, BUY = "back to search", "< prev", "next >", "buy now"
 FEATURES, DESCRIPTION = "features", "description"
 ILLEGAL = "Nothing happens: that can't be done on this page."
@@ -30,8 +29,10 @@ def dollars(cents: int) -> str:
 class ShopGame:
     """One shopping trip. Invariant: `product` is not None exactly on a product's pages and at the end."""
 
-    def __init__(self, demand: Demand, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, demand: Demand, goods: Catalogue, engine: SearchEngine, max_steps: int = MAX_STEPS) -> None:
         self.demand = demand
+        self._goods = goods
+        self._engine = engine
         self.page: Page = "search"
         self.results: tuple[Product, ...] = ()
         self.number = 0  # of the result page, from 0
@@ -84,7 +85,7 @@ class ShopGame:
         return ILLEGAL
 
     def _search(self, query: str) -> str:
-        self.results, self.number = search(query), 0
+        self.results, self.number = self._engine.search(query), 0
         self._pages.clear()
         self.page = "results"
         return self._result_text()
@@ -118,7 +119,8 @@ class ShopGame:
             return self._result_text()
         if name == BUY:
             self.page = "end"
-            self._score = reward(self.demand, product, self.color, self.size)
+            category = self._goods.category_of[self.demand.kind]
+            self._score = reward(self.demand, product, self.color, self.size, category)
             return f"Thank you for shopping with us!{SEP}Your score (min 0.0, max 1.0){SEP}{self._score:.2f}"
         if name == FEATURES:
             self.page = "features"
@@ -157,8 +159,5 @@ class ShopGame:
     def _product_text(self) -> str:
         product = self.product
         assert product is not None
-        sizes, colors, price = SEP.join(product.sizes), SEP.join(product.colors), dollars(product.price(self.size))
-        return (
-            f"Back to Search{SEP}< Prev{SEP}size{SEP}{sizes}{SEP}color{SEP}{colors}{SEP}{product.title}{SEP}"
-            f"Price: {price}{SEP}Description{SEP}Features{SEP}Buy Now"
-        )
+        price = dollars(product.price(self.size))
+        return f"{product.head}{SEP}Price: {price}{SEP}Description{SEP}Features{SEP}Buy Now"

@@ -9,14 +9,20 @@ from core.curation.worlds import ContentVerdict, Episode, Game, Split, Task
 from core.foundation.errors import UsageError
 from core.skillrepo.skill import Skill
 from trainer.worlds.shop import constants, judge, oracle, tasks
+from trainer.worlds.shop.catalogue import Catalogue, catalogue
 from trainer.worlds.shop.constants import CONSTANTS, FAMILIES
 from trainer.worlds.shop.demand import Demand
 from trainer.worlds.shop.executor import Trip, habits_of, plan
 from trainer.worlds.shop.game import MAX_STEPS, ShopGame
+from trainer.worlds.shop.search import SearchEngine
 
 
 class Shop:
-    """A catalogue to be shopped in; nothing in it changes."""
+    """A catalogue to be shopped in; nothing in it changes. `goods` are the shop's own where none are given."""
+
+    def __init__(self, goods: Catalogue | None = None) -> None:
+        self._goods = goods or catalogue()
+        self._engine = SearchEngine(self._goods.products.values())
 
     @property
     def name(self) -> str:
@@ -36,13 +42,13 @@ class Shop:
 
     @property
     def fingerprint(self) -> str:
-        return constants.fingerprint()
+        return constants.fingerprint(self._goods)
 
     def stream(self, split: Split, seed: int, count: int | None = None) -> tuple[Task, ...]:
-        return tasks.stream(split, seed, count)
+        return tasks.stream(split, seed, count, self._goods)
 
     def group(self, split: Split, seed: int, count: int, family: str | None = None) -> tuple[Task, ...]:
-        return tasks.group(split, seed, count, family)
+        return tasks.group(split, seed, count, family, self._goods)
 
     def run(self, task: Task, skills: Sequence[Skill], executor: str) -> Episode:
         """Let an executor shop with the skills, best first. Raises UsageError for an executor that there isn't."""
@@ -55,7 +61,7 @@ class Shop:
         habit = habits_of(habits, CONSTANTS.trust, draw)
         demand = Demand.from_json(task.data["demand"])
         means = plan(demand, skills, habit, CONSTANTS.trust)
-        game = ShopGame(demand)
+        game = ShopGame(demand, self._goods, self._engine)
         trip = Trip(game)
         trip.run(means)
         return Episode(
@@ -70,7 +76,7 @@ class Shop:
         )
 
     def play(self, task: Task) -> Game:
-        return ShopGame(Demand.from_json(task.data["demand"]))
+        return ShopGame(Demand.from_json(task.data["demand"]), self._goods, self._engine)
 
     def oracle(self) -> tuple[Skill, ...]:
         return oracle.skills()
