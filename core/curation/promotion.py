@@ -25,7 +25,7 @@ from core.state.locks import held
 from core.state.paths import ProjectPaths
 
 KIND = "promotion"
-WEIGHTS = "model.safetensors"
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,21 @@ def _settled(project: ProjectPaths) -> tuple[str, str]:
     return str(document.get("approval_id", "")), str(document.get("dismissed", ""))
 
 
+def weights_hash(directory: Path) -> str:
+    """Return `sha256:<hex>` over the weight files of a checkpoint, names and bytes; "" where it has none.
+
+    It is what a checkpoint event carries (trainer.checkpoint.weights_hash).
+    """
+    digest = hashlib.sha256()
+    files = sorted(directory.glob("*.safetensors"))
+    for path in files:
+        digest.update(path.name.encode())
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    return f"sha256:{digest.hexdigest()}" if files else ""
+
+
 _KEPT = ("run_id", "step", "path", "sha256", "heldout", "world", "preset")
 
 
@@ -249,16 +264,15 @@ def _inside(project: ProjectPaths, run_id: str, path: str) -> Path:
 
 def _verify(project: ProjectPaths, run_id: str, path: str, sha256: str) -> None:
     """Raise DamagedError where a checkpoint's weights are not those of `sha256`."""
-    directory = _inside(project, run_id, path)
-    weights = directory / WEIGHTS if directory.is_dir() else directory
     try:
-        with weights.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = weights_hash(_inside(project, run_id, path))
     except OSError as error:
         raise DamagedError(
             f"The weights of {run_id} at {path} cannot be read: {error}", hint="Choose another."
         ) from error
-    if found != sha256.removeprefix("sha256:"):
+    if not found:
+        raise DamagedError(f"There are no weights of {run_id} at {path}.", hint="Choose another checkpoint.")
+    if found != sha256:
         raise DamagedError(
             f"The weights of {run_id} at {path} are not those that the run wrote down.",
             hint="They were changed after training; choose another checkpoint, or train again.",

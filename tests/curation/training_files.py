@@ -153,9 +153,9 @@ class TrainingFiles:
         directory.mkdir(parents=True)
         weights = directory / "model.safetensors"
         weights.write_bytes(f"weights of step {step}".encode())
-        digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+        digest = hashlib.sha256(weights.name.encode() + weights.read_bytes()).hexdigest()
         path = str(directory.relative_to(self.job.root))
-        self.event("checkpoint", 20 + 2.1 * step, step=step, path=path, sha256=digest, heldout=heldout)
+        self.event("checkpoint", 20 + 2.1 * step, step=step, path=path, sha256=f"sha256:{digest}", heldout=heldout)
         return weights
 
     def end(self, state: str = "finished", reason: str = "") -> None:
