@@ -69,7 +69,10 @@ class MeteredExecutor:
 
     def run(self, world: World, attempts: Sequence[Attempt]) -> list[Episode]:
         self.meter.check()
+        before: int = getattr(world, "other_tokens", 0)  # what a world spends beside its executor, to judge
         episodes = self.of.run(world, attempts)
+        if judging := getattr(world, "other_tokens", 0) - before:
+            self.meter.take(Usage(output=judging), None)
         for episode in episodes:
             self.meter.take(None if episode.tokens is None else Usage(output=episode.tokens), None)
         return episodes

@@ -31,6 +31,7 @@ from core.skillrepo.skill import Skill
 from core.state.agents import read_agent
 from core.state.fresh import ensure_operator
 from core.state.paths import AgentPaths, BenchmarkPaths, HomePaths
+from core.traces.shards import all_shards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,17 @@ class Cell:
     skills: tuple[Skill, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What came of a cell: its result, what its Target's trace tells (None where there is none to score), and the
+    tokens of every other Session that it took, Evaluators and lost Targets, as far as they are known.
+    """
+
+    result: CellResult
+    told: Told | None
+    other_tokens: int
+
+
 @dataclass(slots=True)
 class _Events:
     """Where a cell's events go: kept as long as the cell lives."""
@@ -69,21 +81,19 @@ class _Events:
         self.seen.append({"event": event, **fields})
 
 
-async def fill(
-    bench: Bench, provider: Provider, cells: Sequence[Cell], places: int
-) -> list[tuple[CellResult, Told | None]]:
-    """Run cells, at most `places` at a time; return each result with what its Target's trace tells, in order.
+async def fill(bench: Bench, provider: Provider, cells: Sequence[Cell], places: int) -> list[Filled]:
+    """Run cells, at most `places` at a time; return what came of each, in order.
 
     Raises BlockedError where no cell can be run any more: a model that refuses, a disk that is full.
     """
     free = asyncio.Semaphore(places)
 
-    async def one(cell: Cell) -> tuple[CellResult, Told | None]:
+    async def one(cell: Cell) -> Filled:
         async with free:
             with scratch(bench, cell.skills) as agent:
                 (result,) = await run_cells([_request(agent, cell)], _context(bench, provider, agent))
                 told = told_by(agent, result.session_id) if result.session_id is not None else None
-                return result, told
+                return Filled(result, told, _other_tokens(agent, result.session_id))
 
     tasks = [asyncio.ensure_future(one(cell)) for cell in cells]
     try:
@@ -92,6 +102,11 @@ async def fill(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _other_tokens(agent: AgentPaths, counted: str | None) -> int:
+    sessions = [(owner, session) for owner in (agent, ensure_operator(agent.project)) for session in all_shards(owner)]
+    return sum(told_by(owner, session).tokens or 0 for owner, session in sessions if session != counted)
 
 
 @contextlib.contextmanager

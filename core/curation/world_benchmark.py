@@ -18,7 +18,7 @@ from typing import Any
 
 from core.curation import benchmark_judge
 from core.curation.agent_episodes import Told
-from core.curation.scratch_cells import Bench, Cell, fill
+from core.curation.scratch_cells import Bench, Cell, Filled, fill
 from core.curation.worlds import ContentVerdict, Episode, Game, Split, Task
 from core.evolution.cells import CellResult
 from core.evolution.freeze import frozen_files, read_freeze
@@ -40,15 +40,17 @@ DEFAULT_TURNS = 60  # what max_turns -1 of a configuration means (DECISIONS 19)
 _REHEARSAL = ("rehearsal", "rehearsal-1")
 
 
-@dataclass(frozen=True)
+@dataclass
 class BenchmarkWorld:
     """A World over real cells. `success_at` (0 to 100 points) is where a Case counts as a success; `places` cells run
-    at a time.
+    at a time. Invariant: `other_tokens` is what judging has taken so far (Evaluators, Targets that were lost), beside
+    the tokens of the Episodes.
     """
 
     bench: Bench
     success_at: float
     places: int
+    other_tokens: int = 0
 
     @property
     def name(self) -> str:
@@ -128,8 +130,9 @@ class BenchmarkWorld:
                 hint="Put the files back; nothing is measured on a void one.",
             )
         cells = [Cell(str(task.data["case"]), int(task.data["run"]), skills) for task, skills in attempts]
-        done = _waited_for(self._filled(cells))
-        return [self._episode(task, result, told) for (task, _), (result, told) in zip(attempts, done, strict=True)]
+        done: list[Filled] = _waited_for(self._filled(cells))
+        self.other_tokens += sum(cell.other_tokens for cell in done)
+        return [self._episode(task, cell.result, cell.told) for (task, _), cell in zip(attempts, done, strict=True)]
 
     def play(self, task: Task) -> Game:
         """There is nothing to play step by step: an agent works on a Case in its own way."""
@@ -162,7 +165,7 @@ class BenchmarkWorld:
         text = decode(self.bench.benchmark.case(case_id).statement_readme.read_bytes())
         return Task(f"{case_id}/{run}", case_id, text, split, run, data={"case": case_id, "run": run})
 
-    async def _filled(self, cells: Sequence[Cell]) -> list[tuple[CellResult, Told | None]]:
+    async def _filled(self, cells: Sequence[Cell]) -> list[Filled]:
         bench = self.bench
         ref = bench.entry.ref
         provider, _ = resolve(

@@ -123,6 +123,8 @@ def test_real_cells_score_without_touching_the_agent(world: BenchmarkWorld) -> N
         assert len(with_skills.used) == 1
         assert with_skills.judged == with_skills.success == (with_skills.score >= 0.9)
         assert with_skills.steps == sum("says: " not in step.action for step in with_skills.trajectory)
+    assert world.other_tokens > 0, "the Evaluators' tokens are told too"
+    assert world.model == "rehearsal/rehearsal-1"
     assert everything(agent) == before
     assert state_hash(agent.state) == state
     assert list((agent.project.own / "scratch").iterdir()) == []
