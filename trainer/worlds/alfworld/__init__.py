@@ -10,9 +10,9 @@ from trainer.worlds.household.words import lexicon
 __all__ = ["AlfWorld", "lexicon", "make"]
 
 
-def make(python: str | None = None, games: str | Path | None = None) -> AlfWorld:
+def make(python: str | None = None, games: str | Path | None = None, plain: bool = False) -> AlfWorld:
     """Return the world. `python`: the interpreter that has alfworld; `games`: a folder of ALFWorld's own games.
 
-    Raises UsageError where no engine is installed.
+    `plain` runs the engine as it is shipped. Raises UsageError where no engine is installed.
     """
-    return AlfWorld(python, Path(games) if games else None)
+    return AlfWorld(python, Path(games) if games else None, plain)

@@ -40,8 +40,9 @@ class AlfWorld:
     executors = tuple(CONSTANTS.executors)
     max_steps = CONSTANTS.max_steps
 
-    def __init__(self, python: str | None = None, games: Path | None = None) -> None:
+    def __init__(self, python: str | None = None, games: Path | None = None, plain: bool = False) -> None:
         self._python = interpreter(python)
+        self._options = ("--plain",) if plain else ()  # as the engine is shipped, many times slower
         self._games = games
         self._engines = threading.local()
         self._idle: list[EngineProcess] = []  # of games for models that ended; a list's append and pop are atomic
@@ -109,7 +110,7 @@ class AlfWorld:
         try:
             engine = self._idle.pop()
         except IndexError:
-            engine = EngineProcess(self._python)
+            engine = EngineProcess(self._python, self._options)
         opened = self._open(task, engine)
         weakref.finalize(opened, self._idle.append, engine)
         return opened
@@ -134,7 +135,7 @@ class AlfWorld:
     def _engine(self) -> EngineProcess:
         engine: EngineProcess | None = getattr(self._engines, "engine", None)
         if engine is None:
-            engine = self._engines.engine = EngineProcess(self._python)
+            engine = self._engines.engine = EngineProcess(self._python, self._options)
         return engine
 
     def _open(self, task: Task, engine: EngineProcess | None = None) -> EngineGame:
