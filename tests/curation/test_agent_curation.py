@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from core.curation import skill_curators
 from core.curation.curator_process import CuratorProcess
+from core.curation.promotion import weights_hash
 from core.foundation.errors import BlockedError
 from core.models.interface import Request, ToolCall
 from core.skillrepo.calls import render
@@ -394,7 +394,7 @@ def promote(home: Home) -> Path:
         "run_id": "train-1",
         "step": 1,
         "path": "checkpoints/step-00001",
-        "sha256": hashlib.sha256(b"weights").hexdigest(),
+        "sha256": weights_hash(weights.parent),
         "heldout": 0.7,
         "world": "household",
         "preset": "cpu-demo",
