@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from core.curation import promotion
 from core.evolution import report, runs
 from core.foundation.errors import ExuviaError
 from core.state import approvals
 from core.state.paths import ProjectPaths
+from tests.curation.training_files import RUN, run_in_its_middle, whole_run
 from tests.e2e.corpus import SHOWN, poison, raw_controls
 from tests.e2e.pty import Terminal
 from tests.tui.recorded import unpack
@@ -33,6 +35,26 @@ TOUR: dict[str, Sequence[str]] = {
     "scores": ("4", "p", "p", "c", "up", "m", "up", "d", "escape", *LOOK_AROUND),
     "versions": ("5", "down", "d", "pagedown", "]", "s", "n", "escape", "5", *LOOK_AROUND),
     "inbox": ("6", "enter", "tab", "pagedown", "tab", "pagedown", "escape", *LOOK_AROUND),
+    "training": (
+        *(
+            "8",
+            "enter",
+            "G",
+            "slash",
+            "x",
+            "escape",
+            "p",
+            "down",
+            " ",
+            "escape",
+            "escape",
+            "e",
+            "down",
+            "enter",
+            "pagedown",
+        ),
+        *("escape", "s", "s", "n", "[", "[", "escape", "m", "down", "d", "escape", "c", "escape", *LOOK_AROUND),
+    ),
     "palette": (":", "v", "down", "pagedown", "escape"),
     "form": ("S", "down", "down", "pagedown", "escape", "n", "escape"),
 }
@@ -41,6 +63,9 @@ TOUR: dict[str, Sequence[str]] = {
 @pytest.fixture(params=["waiting", "ended"])
 def poisoned(request: pytest.FixtureRequest, tmp_path: Path) -> ProjectPaths:
     project = unpack(request.param, tmp_path / "home")
+    whole_run(project)
+    run_in_its_middle(project, "cpu-demo-20260102-100000-bbbb").event("end", 99, state="failed", reason="no more room")
+    promotion.propose(project, RUN)
     assert poison(tmp_path / "home") > 500
     return project
 
@@ -76,6 +101,8 @@ def test_no_command_prints_a_control(poisoned: ProjectPaths) -> None:
         ["trace", "list", "--agent", agent.id], ["trace", "show", session], ["trace", "analyze", session],
         ["trace", "tree", session], ["trace", "search", "ALL PASSED"], ["scoreboard", "data_helper", "data-chores"],
         ["snapshot", "list", agent.id], ["snapshot", "history", agent.id], ["skill", "list", "--agent", agent.id],
+        ["train", "list"], ["train", "show", RUN], ["train", "compare", RUN, "cpu-demo-20260102-100000-bbbb"],
+        ["train", "show", "cpu-demo-20260102-100000-bbbb"], ["train", "show", "no such run \x1b[2J"],
         ["approvals", "list"], *(["approvals", "show", one] for one in asked), ["--plain", "--once"], ["doctor"],
         ["runs", "show", "no such run \x1b[2J"], ["agent", "show", "\x1b]0;x\x07"],
     ]  # fmt: skip
