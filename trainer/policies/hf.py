@@ -163,6 +163,8 @@ class HfPolicy:
 
     def micro_batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
         """Split rows into batches to score: equal prompts together, like lengths together, within `memory_bytes`."""
+        if not prompts:
+            return []
         each = self._bytes_to_score(max(map(len, prompts)) + max(map(len, answers)))
         return scoring_batches(prompts, answers, budget=self.options.memory_bytes / each, limit=self.options.rows)
 
