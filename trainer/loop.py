@@ -64,6 +64,7 @@ class Trainer:
     history: list[dict[str, Any]] = field(default_factory=list)
     validated: dict[int, float] = field(default_factory=dict)
     spent: float = 0.0  # seconds of earlier processes
+    cpu_spent: float = 0.0  # processor seconds of earlier processes
 
     def __post_init__(self) -> None:
         options = self.training.optimizer
@@ -127,6 +128,7 @@ class Trainer:
         self.history = list(found.state["history"])
         self.validated = {int(step): share for step, share in found.state["validated"].items()}
         self.spent = float(found.state["seconds"])
+        self.cpu_spent = float(found.state["cpu_seconds"])
         self._reference()
         self._say("resume", step=self.step)
 
@@ -248,6 +250,7 @@ class Trainer:
             best_step=best,
             validated=self.validated,
             wall_s=self.seconds,
+            cpu_s=self.cpu_spent + time.process_time(),
         )
         if self.together.rank == 0:
             atomic.write_text(self.job.summary, strict_json.dumps(summary, indent=1) + "\n")
@@ -298,6 +301,7 @@ class Trainer:
             "heldout": self.validated.get(self.step),
             "validated": {str(step): share for step, share in self.validated.items()},
             "seconds": round(self.seconds, 3),
+            "cpu_seconds": round(self.cpu_spent + time.process_time(), 3),
             "history": self.history,
         }
         if self.together.rank == 0:

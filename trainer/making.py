@@ -31,8 +31,6 @@ def make_trainer(
     torch.set_num_threads(training.threads)
     torch.manual_seed(derive(training.seed, "torch"))
     project = ProjectPaths(work.job.root.parents[2])  # <project>/.exuvia/training/<id>
-    # A resumed run must end with the same bits; an operation that can't promise it is an error then.
-    torch.use_deterministic_algorithms(training.device == "cpu" or not torch.cuda.is_available())
     return Trainer(
         training=training,
         world=world,

@@ -83,6 +83,10 @@ PRESETS: Mapping[str, Preset] = {
                 "imitation.demonstrations": 4_000,
                 "steps": 60,
                 "optimizer.lr": 5e-4,
+                # Adam's first steps are as long as its later ones, and as noisy as one batch: without a gentle start
+                # they unlearn how an update is spelt, and only inserts are left to be paid for.
+                "optimizer.warmup": 5,
+                "optimizer.beta2": 0.99,
                 "retrieval.min_overlap": 0.51,
                 "max_prompt": 136,
                 "max_response": 34,

@@ -26,6 +26,7 @@ def summary_of(
     best_step: int,
     validated: Mapping[int, float],
     wall_s: float,
+    cpu_s: float,
 ) -> dict[str, Any]:
     """Return the summary. `measured` holds the arms none, oracle, base and trained, mixed and grouped."""
     by_name = {(one.stream, one.arm): one for one in measured}
@@ -50,6 +51,7 @@ def summary_of(
         "checkpoint": {"path": f"checkpoints/{best.name}", "step": best_step, "validation": validated.get(best_step)},
         "validation": {str(step): share for step, share in sorted(validated.items())},
         "wall_s": round(wall_s, 1),
+        "cpu_s": round(cpu_s, 1),
         "step_s": _mean([step["seconds"]["total"] for step in history]),
     }
 

@@ -67,11 +67,11 @@ def test_every_open_point_is_a_key_and_is_marked() -> None:
 
 @pytest.mark.meets("K12", "K14")
 def test_a_setting_changes_what_it_names() -> None:
-    settings = {"grpo.std": True, "reward.content": 0, "policy.options.layers": 2, "group.by": "random"}
+    settings = {"grpo.std": True, "reward.content": 0, "policy.options.layers": 3, "group.by": "random"}
     training = resolve("cpu-demo", settings=settings)
     assert training.grpo.std is True
     assert training.reward.content == 0.0
-    assert training.policy.options == {"layers": 2}
+    assert training.policy.options == {"width": 96, "layers": 3}
     assert training.group.by == "random"
 
 
