@@ -76,8 +76,10 @@ def told_by(agent: AgentPaths, session_id: str) -> Told:
     with SessionTrace(agent, session_id, index=False) as trace:
         for item in _items(trace.iter_records()):
             match item:
+                case str() if not prompt:
+                    prompt = item
                 case str():
-                    prompt = prompt or item
+                    steps.append(Step(HEARS + shortened(item.strip(), ACTION_CHARS), ""))
                 case Step():
                     steps.append(item)
                 case int():
@@ -90,11 +92,12 @@ def told_by(agent: AgentPaths, session_id: str) -> Told:
     return Told(prompt, bounded(steps), actions, tuple(used), tokens)
 
 
-SAYS = "says: "
+SAYS, HEARS = "says: ", "hears: "
+"""How steps begin that are no actions: what the agent said, and what it was told after its first prompt."""
 
 
 def _items(records: Iterable[TraceRecord]) -> Iterable[str | Step | int | _Call]:
-    """Yield the first prompt, what the agent said, its answered calls in order of their answers, and its tokens."""
+    """Yield what it was told, what it said, its answered calls in order of their answers, and its tokens."""
     open_calls: dict[str, _Call] = {}
     for record in records:
         match record.kind:

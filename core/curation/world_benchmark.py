@@ -29,6 +29,7 @@ from core.foundation.visible import decode
 from core.models.registry import resolve
 from core.models.rehearsal.options import RehearsalOptions
 from core.skillrepo.skill import Skill
+from core.state import readonly
 from core.state.agents import read_agent
 from core.state.fingerprint import hash_of, state_hash
 from core.state.paths import BenchmarkPaths, ProjectPaths
@@ -123,6 +124,7 @@ class BenchmarkWorld:
         """Run a cell for each attempt, several at a time."""
         if executor != TARGET:
             raise UsageError(f"World {self.name} has no executor {executor!r}.", hint=f"Executors: {TARGET}.")
+        readonly.refuse(self.bench.agent.project.root)
         freeze = read_freeze(self.bench.agent.project, self.bench.agent.id, self.bench.benchmark)
         if freeze.status == "void":
             raise UsageError(

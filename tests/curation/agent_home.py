@@ -35,8 +35,9 @@ def write_session(
     said: str | None = "Done.",
     broken: str = "",
     source: str | None = None,
+    then: str = "",
 ) -> Path:
-    """Write a trace as a Session does: what it was asked, did and said, or why it was broken off."""
+    """Write a trace as a Session does: what it was asked, did, said and heard `then`, or why it was broken off."""
     path = new_trace_path(agent, session_id)
     trace = TraceWriter(path)
     trace.append(
@@ -58,6 +59,8 @@ def write_session(
         trace.append(records.tool_call(f"call_{number}", tool, json.dumps({"cmd": command})))
         trace.append(records.request_end())
         trace.append(records.tool_call_output(f"call_{number}", output))
+    if then:
+        trace.append(records.user_text(then))
     trace.append(records.request_begin())
     if said is not None:
         trace.append(records.assistant_text(said))

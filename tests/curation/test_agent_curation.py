@@ -178,7 +178,8 @@ async def test_failed_cells_are_tried_again_before_a_candidate_is_given_up(tmp_p
 async def test_only_what_may_be_learned_from_is_shown(tmp_path: Path) -> None:
     home = await make_home(tmp_path)
     agent, held_out = home.agent, home.bench.desk.benchmark.case(HELD_OUT).statement_readme.read_text(encoding="utf-8")
-    write_session(agent, "session-2026-01-01-10-00-00-own", "Count the birds in birds.csv, please.")
+    own_work = "session-2026-01-01-10-00-00-own"
+    write_session(agent, own_work, "Count the birds in birds.csv, please.", then="Without the geese!")
     write_session(agent, "session-2026-01-02-10-00-00-held", f"Do this:\n\n{held_out}")
     write_session(agent, "session-2026-01-03-10-00-00-child", "Look into it.", source="subagent")
     write_session(agent, "session-2026-01-04-10-00-00-open", "Count again.", said=None)
@@ -192,10 +193,11 @@ async def test_only_what_may_be_learned_from_is_shown(tmp_path: Path) -> None:
     assert chosen["sessions"] == [
         *sorted(home.sessions),
         "session-2026-01-06-10-00-00-cut",
-        "session-2026-01-01-10-00-00-own",
+        own_work,
     ]
     own = next(text_of(r) for r in script.seen if r.tools and "birds.csv" in text_of(r))
     assert "judged a failure" in own, "the model's own opinion, where nobody scored it"
+    assert "hears: Without the geese!" in own, "what its user said of it later"
 
 
 async def test_sessions_are_curated_once_unless_asked_again(tmp_path: Path) -> None:

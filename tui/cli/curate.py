@@ -136,7 +136,7 @@ def say_curation(view: RunView) -> None:
                 for operation in view.operations
             ],
         )
-    else:
+    elif view.state == "finished":
         say("The curator changed nothing.")
     result = view.result or {}
     if result.get("dry_run"):
