@@ -41,7 +41,8 @@ class Carelessness:
 
     update: float = 0.16
     delete: float = 0.04
-    forgets: float = 0.35  # a line of the right skill is left out
+    forgets_rare: float = 0.55  # a line of the right skill is left out that no other skill of the oracle has
+    forgets_common: float = 0.15  # one that all of them have
     confuses: float = 0.06  # a line is another one
     verifies: float = 0.2  # a line is added that fits anywhere
     fills: float = 0.6  # a useless line is added
@@ -111,10 +112,16 @@ def demonstrate(
     return tuple(answer)
 
 
-def _damaged(book: PhraseBook, lines: Sequence[str], own: Sequence[str], draw: Random, much: Carelessness) -> list[str]:
-    """Return the right lines as a careless curator remembers them; `own` are the task's things."""
+def _damaged(
+    book: PhraseBook, lines: Sequence[tuple[str, float]], own: Sequence[str], draw: Random, much: Carelessness
+) -> list[str]:
+    """Return the right lines as a careless curator remembers them; `own` are the task's things.
+
+    `lines` come with the share of the oracle's skills that have them: what makes a kind of task special is forgotten
+    soonest.
+    """
     every = list(book.lexicon.lines)
-    body = [line for line in lines if draw.random() >= much.forgets]
+    body = [line for line, share in lines if draw.random() >= _forgetting(share, much)]
     body = [draw.choice(every) if draw.random() < much.confuses else line for line in body]
     extras = (
         (much.verifies, every),
@@ -128,10 +135,21 @@ def _damaged(book: PhraseBook, lines: Sequence[str], own: Sequence[str], draw: R
     return body or [draw.choice(every)]
 
 
-def _right(book: PhraseBook, oracle: Sequence[Skill], episode: Episode) -> tuple[list[str], list[str]]:
-    """Return a title in the task's own words, and the lines of the oracle's skill for it, to be half remembered."""
-    asked = book.lexicon.task_tokens(episode.task)
-    title = list(dict.fromkeys(token for token in asked if token in book.lexicon.words))
+def _forgetting(share: float, much: Carelessness) -> float:
+    return much.forgets_rare + (much.forgets_common - much.forgets_rare) * share
+
+
+def _right(book: PhraseBook, oracle: Sequence[Skill], episode: Episode) -> tuple[list[str], list[tuple[str, float]]]:
+    """Return the title and the lines of the oracle's skill for a task, each line with the share of skills that have it.
+
+    The title is made of the words that the lexicon knows; a task that no skill is for lends its own words.
+    """
     hits = retrieve(oracle, episode.task.text, top_k=1)
-    _, keys = book.skill(hits[0].skill if hits else oracle[0])
-    return title or [book.lexicon.words[0]], [key for key in keys if key in book.lexicon.lines]
+    skill = hits[0].skill if hits else oracle[0]
+    title, keys = book.skill(skill)
+    words = [word for word in title if word in book.lexicon.words] if hits else []
+    asked = book.lexicon.task_tokens(episode.task)
+    own = list(dict.fromkeys(token for token in asked if token in book.lexicon.words))
+    every = [set(book.skill(one)[1]) for one in oracle]
+    lines = [(key, sum(key in keys for keys in every) / len(every)) for key in keys if key in book.lexicon.lines]
+    return words or own or [book.lexicon.words[0]], lines
