@@ -63,7 +63,7 @@ def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
         return training_of(_document(job.spec)["settings"])
     asked: Mapping[str, Any] = {}
     if arguments.preset:
-        settings = dict(_setting(text) for text in arguments.set)
+        settings = dict(setting(text) for text in arguments.set)
         asked = {"preset": arguments.preset, "seed": arguments.seed, "settings": settings}
         atomic.write_text(job.request, strict_json.dumps(asked, indent=1) + "\n")
     elif job.request.is_file():
@@ -139,7 +139,7 @@ def _document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """Read KEY=JSON; what is no JSON is text."""
     key, equals, value = text.partition("=")
     if not equals:

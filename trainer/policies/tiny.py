@@ -28,7 +28,7 @@ from trainer.policies.policy import Answer, Scored
 from trainer.policies.tiny_model import Cache, TinyModel, TinyShape
 from trainer.worlds.lexicon import lexicon_of
 
-MICRO_TOKENS = 14_000
+MICRO_TOKENS = 2_500
 """Most padded tokens scored at once: the processor's caches hold what they make."""
 
 
@@ -59,8 +59,8 @@ class TinyPolicy:
         return torch.device("cpu")
 
     def refuses(self, world: str) -> str:
-        """Return why it may not curate `world`; empty for the one it was trained for."""
-        if world == self.book.world:
+        """Return why it may not curate `world`; empty for the one it was trained for and those of the same phrases."""
+        if world == self.book.world or _phrases_of(world) == self.book.lexicon.tokens:
             return ""
         if world.startswith("benchmark:"):
             return (
@@ -198,6 +198,14 @@ def open_policy(directory: Path, head: Mapping[str, Any]) -> TinyPolicy:
     policy = TinyPolicy(book, TinyModel(TinyShape(**head["shape"])))
     policy.restore(load_file(directory / "model.safetensors"))
     return policy
+
+
+def _phrases_of(world: str) -> tuple[str, ...]:
+    """Return the tokens of a world's lexicon, none where it lends none. The real ALFWorld speaks the household's."""
+    try:
+        return lexicon_of(world).tokens
+    except UsageError:
+        return ()
 
 
 def _left_padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
