@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,16 +13,20 @@ from core.curation.content_judge import ContentJudge, Judgements, ModelJudge, Ru
 from core.curation.executors import Executor, ModelExecutor, ScriptedExecutor, check_executor
 from core.curation.jobs import Work
 from core.curation.self_judgement import ModelOpinion, OwnOpinion, SelfJudge, WorldVerdict
-from core.curation.worlds import World
+from core.curation.worlds import Task, World
 from core.foundation.errors import UsageError
 from core.state.paths import ProjectPaths
 from trainer.distributed import Follower
+from trainer.grouping.pipeline import task_groups as grouped
 from trainer.loop import Trainer
 from trainer.policies.loading import make_policy
 from trainer.policies.policy import Policy
 from trainer.seeds import derive
 from trainer.settings import Training
 from trainer.together import Alone, Together
+
+_POOL = 1_000
+"""Most groups that the pipeline makes for a run; steps draw from them."""
 
 
 def make_trainer(
@@ -40,7 +45,25 @@ def make_trainer(
         opinion=opinion_of(training, project),
         work=work,
         together=together or Alone(),
+        pool=pool_of(training, world),
     )
+
+
+def pool_of(training: Training, world: World) -> Sequence[Sequence[Task]]:
+    """Return the groups that a run by Table 5's pipeline draws from; none where it groups another way."""
+    options = training.group
+    if options.by != "pipeline":
+        return ()
+    tasks = world.stream("train", options.file_seed, options.file_tasks)
+    found = grouped(
+        tasks,
+        Path(options.file),
+        min(_POOL, max(1, training.steps * options.groups)),
+        smallest=options.smallest,
+        largest=options.largest,
+        seed=derive(training.seed, "pipeline"),
+    )
+    return [group.tasks for group in found]
 
 
 def policy_of(training: Training, world: World) -> Policy:

@@ -53,7 +53,8 @@ class GroupOptions:
 
     `batch_counts` [amb]: Table 4's batch of 32 is 4 groups of 8 rollouts ("rollouts"), or 32 groups ("groups").
     |G| is drawn between `smallest` and `largest`. `by`: "family" groups by the world's kinds of task (CURATION 1.5),
-    "random" draws mixed sequences (the ablation), "pipeline" takes groups that Table 5's pipeline wrote to `file`.
+    "random" draws mixed sequences (the ablation), "pipeline" makes groups by Table 5's pipeline out of the annotations
+    in `file`, whose tasks are the first `file_tasks` of the world's train stream with `file_seed`.
     `strangers` is the share of positions that get a task of any family, which makes a group like a mixed stream.
     """
 
@@ -65,6 +66,8 @@ class GroupOptions:
     by: Literal["family", "random", "pipeline"] = "family"
     strangers: float = 0.0
     file: str = ""
+    file_tasks: int = 2_000
+    file_seed: int = 0
 
     @property
     def groups(self) -> int:
@@ -295,7 +298,7 @@ def problem_of(training: Training) -> str:
 def lacking(training: Training) -> str:
     """Return what a run that is told well still lacks here, in one sentence; empty where it can begin."""
     if training.group.by == "pipeline" and not training.group.file:
-        return "group.by pipeline needs group.file, the groups that `exuvia train annotate` and the pipeline wrote"
+        return "group.by pipeline needs group.file, the annotations that `python -P -m trainer annotate` wrote"
     if training.policy.kind == "hf" and not training.policy.path:
         return 'an hf policy needs policy.path: a model\'s folder, or "tiny" for a small random Qwen3'
     return ""
