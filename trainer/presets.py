@@ -81,7 +81,7 @@ PRESETS: Mapping[str, Preset] = {
                 "policy.options.layers": 2,
                 "imitation.steps": 160,
                 "imitation.demonstrations": 4_000,
-                "steps": 80,
+                "steps": 100,
                 "optimizer.lr": 5e-4,
                 # Adam's first steps are as long as its later ones, and as noisy as one batch: without a gentle start
                 # they unlearn how an update is spelt, and only inserts are left to be paid for.
