@@ -42,7 +42,7 @@ def trained(root: Path, seed: int, settings: Mapping[str, Any]) -> dict[str, Any
 @pytest.mark.meets("K13")
 @pytest.mark.timeout(900)
 def test_a_short_run_learns(tmp_path: Path) -> None:
-    """Seed 1 gains more than twice what is asked for here; the margins are for other processors' rounding."""
+    """Seed 1 gained 25 points when this was written; the margin is for other processors' rounding."""
     summary = trained(tmp_path / "project" / ".exuvia" / "training" / "short", 1, SHORT)
     arms = {name: summary["heldout"][name] for name in ("none", "base", "trained")}
     assert arms["trained"]["sr"] >= arms["none"]["sr"] + 0.15, arms

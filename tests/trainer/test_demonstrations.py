@@ -1,0 +1,79 @@
+"""The careless script that the base imitates: unselective, half right, and no better than it should be (K13)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+import torch
+
+from core.curation.curators import CurationInput
+from core.skillrepo import calls
+from core.skillrepo.repository import Repository
+from trainer.demonstrations import demonstrate, demonstrations
+from trainer.imitation import imitate
+from trainer.policies.phrases import PhraseBook
+from trainer.policies.tiny import make
+from trainer.settings import ImitationOptions, RetrievalOptions
+from trainer.worlds import open_world
+from trainer.worlds.lexicon import lexicon_of
+
+torch.set_num_threads(1)
+GATE = RetrievalOptions(min_overlap=0.51)
+
+
+@pytest.mark.meets("K13")
+@pytest.mark.parametrize("world", ["household", "shop"])
+def test_four_in_five_answers_insert_and_all_of_them_fit(world: str) -> None:
+    opened, book = open_world(world), PhraseBook(world, lexicon_of(world))
+    found = demonstrations(opened, book, "weak", GATE, count=600, longest=34, seed=3)
+    first = Counter(one.phrases[0] for one in found)
+    assert 0.72 <= first["INSERT"] / 600 <= 0.9
+    assert first["UPDATE"] > 0
+    assert first["DELETE"] > 0
+    assert max(len(one.phrases) for one in found) < 34
+    for one in found:
+        assert len(calls.parse(one.text)) == one.phrases.count("INSERT") + (one.phrases[0] != "INSERT")
+    assert found == demonstrations(opened, book, "weak", GATE, count=600, longest=34, seed=3)
+    assert {one.given.episode.task.split for one in found} == {"train"}
+
+
+@pytest.mark.meets("K13")
+def test_it_forgets_most_what_makes_a_task_special() -> None:
+    world, book = open_world("household"), PhraseBook("household", lexicon_of("household"))
+    draw = Random(1)
+    kept: Counter[str] = Counter()
+    tasks = world.group("train", 2, 300, "clean")
+    for task in tasks:
+        phrases = demonstrate(book, world.oracle(), CurationInput(world.run(task, (), "weak"), ()), draw, longest=34)
+        kept.update(set(phrases))
+    assert 0.35 <= kept["CLEAN"] / 300 <= 0.7
+    assert kept["TAKE"] / 300 > 0.75
+
+
+def test_its_skills_are_worth_less_than_the_oracles() -> None:
+    world, book = open_world("household"), PhraseBook("household", lexicon_of("household"))
+    found = demonstrations(world, book, "weak", GATE, count=400, longest=34, seed=5)
+    oracle = {book.skill(skill)[1] for skill in world.oracle()}
+    repository = Repository()
+    repository.apply(call for one in found for call in calls.parse(one.text))
+    bodies = [book.skill(skill)[1] for skill in repository.skills]
+    assert sum(body in oracle for body in bodies) / len(bodies) < 0.1
+
+
+@pytest.mark.meets("K13")
+def test_imitation_lowers_the_loss_and_can_be_stopped() -> None:
+    world = open_world("shop")
+    policy = make("shop", seed=1, max_prompt=100, max_answer=34, width=32, layers=1, heads=2)
+    shown = demonstrations(world, policy.book, "weak", GATE, count=120, longest=34, seed=1)
+    pairs = [(policy.prompt(one.given), policy.target(one)) for one in shown]
+    losses: list[float] = []
+
+    def on_step(step: int, loss: float) -> bool:
+        losses.append(loss)
+        return step < 15
+
+    imitate(policy, pairs, ImitationOptions(steps=100, batch=16, lr=1e-2), seed=1, on_step=on_step)
+    assert len(losses) == 15
+    assert losses[-1] < losses[0] - 1.0
