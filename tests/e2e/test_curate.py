@@ -6,6 +6,7 @@ The rehearsal curator does not know which lesson is good. With this seed it draw
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from core.skillrepo.document import read_skill
 from core.state import approvals, audit, ledger, snapshots
 from core.state.agents import read_agent
 from core.state.fingerprint import state_hash
+from core.state.fresh import ensure_home
 from core.state.scoreboard import read_scoreboard
 from core.traces.session_trace import SessionTrace
 from tests.e2e.conftest import Undisturbed
@@ -242,4 +244,22 @@ def test_the_command_tells_what_came_of_it(tmp_path: Path, undisturbed: Undistur
     assert "Curated by rehearsal/rehearsal-1" in done.stdout
     assert "insert" in done.stdout
     assert "Nothing was measured; the agent is as it was." in done.stdout
+    assert "  insert tidy-records: valid" in done.stderr.splitlines()
     assert belonging(loop.home) == {}
+
+
+@pytest.mark.soak
+def test_the_demonstrations_agent_gains_by_curation(tmp_path: Path) -> None:
+    """As a new user would: the demonstration, then one command. One Candidate accepted, one rejected."""
+    home = tmp_path / "demo"
+    demo = ["demo", "--headless", "--approve", "auto", "--seed", "7", "--json", "--home", str(home)]
+    shown = subprocess.run([*EXUVIA, *demo], capture_output=True, text=True, timeout=900, check=False)
+    assert shown.returncode == 0, shown.stderr
+    curate = [*EXUVIA, "curate", "data_helper", "--home", str(home), "--json"]
+    done = subprocess.run(curate, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)["result"]
+    assert sorted(entry["decision"] for entry in result["rounds"]) == ["accepted", "rejected"]
+    assert result["final"]["score"] > result["baseline"]["score"]
+    records = [record for record in ledger.read(ensure_home(home), "data_helper") if record.proposer == "curator"]
+    assert [record.decision for record in records] == [entry["decision"] for entry in result["rounds"]]

@@ -9,6 +9,7 @@ import click
 
 from core.foundation.errors import NotFoundError, UsageError
 from tui.cli.common import Place, json_option, place_options, print_table, say, say_text
+from tui.cli.lines import OPERATIONS
 from tui.cli.work import asking_fields, carry_out, common_fields, work_options
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from core.state.paths import AgentPaths, ProjectPaths
 
 IN_USE, MODEL = "in-use", "model"
-_OPERATIONS = {"new_skill_insert": "insert", "skill_update": "update", "skill_delete": "delete"}
 
 
 @click.command(
@@ -128,7 +128,7 @@ def say_curation(view: RunView) -> None:
             [
                 (
                     operation["batch"],
-                    _OPERATIONS.get(operation["op"], operation["op"]),
+                    OPERATIONS.get(operation["op"], operation["op"]),
                     operation.get("new_title") or operation["title"],
                     "valid" if operation["valid"] else "invalid",
                     operation["why"] if operation["valid"] else operation.get("reason"),

@@ -16,6 +16,10 @@ from core.foundation.strict_json import is_number
 from core.state.approvals import Approval
 from core.state.audit import AuditEntry
 
+OPERATIONS: Mapping[str, str] = {
+    "new_skill_insert": "insert", "skill_update": "update", "skill_delete": "delete"
+}  # fmt: skip
+"""What a curator's operations are called where people read them."""
 LONGEST = 240  # characters of a hypothesis or reason in a line; the whole stands in the run's report
 
 
@@ -82,6 +86,15 @@ def facts(view: RunView) -> Iterator[Line]:
         version, score = view.baseline["version"], view.baseline["score"]
         yield Line(
             "baseline", "baseline", f"baseline: v{version} {points(score)}", {"version": version, "score": score}
+        )
+    for number, operation in enumerate(view.operations, 1):
+        title = operation.get("new_title") or operation["title"]
+        verdict = "valid" if operation["valid"] else f"invalid, {_short(str(operation.get('reason')))}"
+        yield Line(
+            f"operation {number}",
+            "operation",
+            f"  {OPERATIONS.get(operation['op'], operation['op'])} {title}: {verdict}",
+            {name: operation.get(name) for name in ("batch", "op", "title", "valid", "reason", "about", "session_id")},
         )
     for entry in view.rounds:
         yield from _round(entry)
