@@ -34,7 +34,7 @@ from trainer.policies.policy import Policy
 from trainer.rewards import Reward, reward, totals
 from trainer.rollout import Clock, Roller, Rollout, by_group
 from trainer.seeds import derive
-from trainer.settings import OptimizerOptions, Training
+from trainer.settings import Training
 from trainer.summary import summary_of
 from trainer.task_groups import grouped_streams, mixed_streams, rollouts_of, task_groups
 from trainer.together import Alone, Together
@@ -316,7 +316,7 @@ class Trainer:
         self._agree()  # the others read it
 
     def _set_rate(self) -> float:
-        rate = learning_rate(self.training.optimizer, self.step, self.training.steps)
+        rate = self.training.optimizer.rate(self.step, self.training.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
@@ -390,14 +390,6 @@ _REMEMBERED = (
     "valid_calls", "repo_skills", "entropy", "seconds",
 )  # fmt: skip
 """What of a step's record a checkpoint keeps: alarms and the summary look back on it."""
-
-
-def learning_rate(options: OptimizerOptions, step: int, steps: int) -> float:
-    """Return the rate of the step after `step` finished ones."""
-    if step < options.warmup:
-        return options.lr * (step + 1) / options.warmup
-    done = (step - options.warmup) / max(1, steps - options.warmup)
-    return options.lr * (1 - (1 - options.decay) * done)
 
 
 def _samples(groups: Sequence[Sequence[Rollout]], gains: Sequence[Sequence[float | None]]) -> list[Sample]:

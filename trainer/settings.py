@@ -46,6 +46,13 @@ class OptimizerOptions:
     warmup: int = 0
     decay: float = 1.0
 
+    def rate(self, step: int, steps: int) -> float:
+        """Return the learning rate of the step after `step` finished ones of `steps`."""
+        if step < self.warmup:
+            return self.lr * (step + 1) / self.warmup
+        done = (step - self.warmup) / max(1, steps - self.warmup)
+        return self.lr * (1 - (1 - self.decay) * done)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupOptions:

@@ -11,7 +11,7 @@ import pytest
 from core.foundation import strict_json
 from core.foundation.errors import UsageError
 from trainer.presets import PRESETS, TABLE4, differences, resolve, resolved_lines
-from trainer.settings import AMBIGUOUS, table, training_of
+from trainer.settings import AMBIGUOUS, OptimizerOptions, table, training_of
 
 
 @pytest.mark.meets("K12")
@@ -96,6 +96,14 @@ def test_what_cannot_be_is_refused_with_its_name(settings: dict[str, Any], words
     with pytest.raises(UsageError, match=words) as caught:
         resolve("cpu-demo", settings=settings)
     assert caught.value.hint
+
+
+def test_the_rate_rises_at_first_and_falls_to_its_share() -> None:
+    options = OptimizerOptions(lr=1.0, warmup=4, decay=0.5)
+    assert [options.rate(step, 12) for step in range(4)] == [0.25, 0.5, 0.75, 1.0]
+    assert options.rate(4, 12) == 1.0
+    assert options.rate(12, 12) == 0.5
+    assert OptimizerOptions(lr=2.0).rate(7, 9) == 2.0
 
 
 def test_an_unknown_preset_is_answered_with_the_known_ones() -> None:
