@@ -303,3 +303,12 @@ def test_remembered_parses_change_no_word_of_the_engine() -> None:
         seen.append(texts)
     assert seen[0] == seen[1]
     assert GOALS[task.family] == "pick_two_obj_and_place"
+
+
+def test_a_tiny_policy_for_the_household_may_curate_the_real_games() -> None:
+    pytest.importorskip("torch")
+    from trainer.policies import tiny
+
+    policy = tiny.make("household", seed=0, max_prompt=96, max_answer=24)
+    assert policy.refuses("alfworld") == policy.refuses("household") == ""
+    assert "trained for the world 'household'" in policy.refuses("shop")

@@ -24,7 +24,20 @@ from trainer.worlds.shop.reading import (
     sentences,
 )
 
-WORDS = ("find", "me", "with", "feature", "color", "and", "size", "price", "lower", "than", "dollars")
+WORDS = (
+    "find",
+    "feature",
+    "color",
+    "size",
+    "price",
+    "lower",
+    "product",
+    "option",
+    "page",
+    "attribute",
+    "search",
+    "buy",
+)
 LINES = {
     QUERY: "Search with the kind of product and every attribute that is asked for.",
     SCAN: "Read the titles on the result page and open only products of the right kind.",
