@@ -354,7 +354,7 @@ class Trainer:
         }
         fields["device"] = device.reading(self.policy.device)
         self._say("step", **fields)
-        self.history.append({name: fields[name] for name in _REMEMBERED})
+        self.history.append({name: fields[name] for name in step_report.REMEMBERED})
         for alarm in alarms(self.history):
             self._say("alarm", step=self.step, kind=alarm.kind, text=alarm.text)
 
@@ -383,13 +383,6 @@ class Trainer:
     def _say(self, event: str, **fields: Any) -> None:
         if self.together.rank == 0:
             training_records.write(self.job.events, event, **fields)
-
-
-_REMEMBERED = (
-    "step", "reward", "ops", "positions", "judge_unmeasured", "zero_variance_groups", "success", "steps_mean",
-    "valid_calls", "repo_skills", "entropy", "seconds",
-)  # fmt: skip
-"""What of a step's record a checkpoint keeps: alarms and the summary look back on it."""
 
 
 def _samples(groups: Sequence[Sequence[Rollout]], gains: Sequence[Sequence[float | None]]) -> list[Sample]:

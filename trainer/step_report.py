@@ -14,6 +14,13 @@ from trainer.rewards import TERMS, Reward
 from trainer.rollout import Rollout, Turn
 
 
+REMEMBERED = (
+    "step", "reward", "ops", "positions", "judge_unmeasured", "zero_variance_groups", "success", "steps_mean",
+    "valid_calls", "repo_skills", "entropy", "seconds",
+)  # fmt: skip
+"""What of a step's record a checkpoint keeps: alarms and the summary look back on it."""
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
