@@ -13,7 +13,6 @@ from trainer.grpo import UpdateReport, is_flat
 from trainer.rewards import TERMS, Reward
 from trainer.rollout import Rollout, Turn
 
-
 REMEMBERED = (
     "step", "reward", "ops", "positions", "judge_unmeasured", "zero_variance_groups", "success", "steps_mean",
     "valid_calls", "repo_skills", "entropy", "seconds",
