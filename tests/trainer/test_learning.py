@@ -17,6 +17,7 @@ SHORT: Mapping[str, Any] = {
     "imitation.steps": 120,
     "imitation.demonstrations": 2_000,
     "steps": 24,
+    "group.strangers": 0.0,
     "evaluate_every": 12,
     "checkpoint_every": 12,
     "evaluation.validation": 4,
