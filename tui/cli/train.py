@@ -351,4 +351,5 @@ def resume(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None
     return None
 
 
+from tui.cli import train_annotate as train_annotate  # noqa: E402
 from tui.cli import train_more as train_more  # noqa: E402  # its commands belong to the group
