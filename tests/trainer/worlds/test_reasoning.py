@@ -73,6 +73,13 @@ def test_answers_that_do_not(given: str, expected: str) -> None:
     assert not same(given, expected)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("math_verify") is None, reason="math-verify is not installed")
+def test_math_verify_knows_what_plain_comparison_does_not() -> None:
+    assert same(r"\frac{\sqrt{2}}{2}", r"\frac{1}{\sqrt{2}}")
+    assert same("x^2-1", "(x-1)(x+1)")
+    assert not same("x^2-1", "(x-1)(x+2)")
+
+
 @needs_gym
 @pytest.mark.meets("K7")
 def test_streams_hold_every_generator_and_groups_one_in_order_of_difficulty() -> None:
