@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.curation import jobs, training
 from core.evolution import runs
 from core.evolution.run_view import RunView
 from core.state import approvals
@@ -45,6 +46,13 @@ ENDED: dict[str, Sequence[str]] = {
     "settings": ("comma",),
     "help": ("question_mark",),
 }
+TRAINING: dict[str, Sequence[str]] = {
+    "training": ("8",),
+    "training-curves": ("8", "p", "down"),
+    "training-samples": ("8", "e", "down"),
+}
+MID_STEP = 34
+"""A training run that is shown at work is at this step or a little later."""
 COLOURS = 160
 """Enough for a terminal's text, and a picture is a third as large."""
 LONGEST_S = 1800
@@ -61,8 +69,9 @@ def main() -> None:
     os.environ["XDG_CONFIG_HOME"] = "/home/ada/.config"  # whose pictures they are is nobody's business
     if given.home is not None:
         project = HomePaths(given.home).project(DEFAULT_PROJECT)
-        pictures = {**ENDED, **(WAITING if approvals.pending(project) else {})}
-        asyncio.run(_all(project, pictures, sizes))
+        trained = bool(training.list_runs(project))
+        looped = {**ENDED, **(WAITING if approvals.pending(project) else {})} if runs.list_runs(project) else {}
+        asyncio.run(_all(project, {**looped, **(TRAINING if trained else {})}, sizes))
         return
     with tempfile.TemporaryDirectory(prefix="exuvia-") as directory:
         project = ensure_home(Path(directory))
@@ -78,10 +87,28 @@ def main() -> None:
             asyncio.run(_all(project, LIVE, sizes))
             _until(project, "optimize", lambda view: view.state == "finished")
             asyncio.run(_all(project, ENDED, sizes))
+            _train(project, sizes)
         finally:
             for view in runs.list_runs(project):
                 if view.state in ("running", "waiting"):
                     runs.stop(project, view.run_id)
+
+
+def _train(project: ProjectPaths, sizes: Sequence[tuple[int, ...]]) -> None:
+    """Show a training run at work; without torch there is none."""
+    if not training.can_train():
+        print("training: torch is not installed, no picture")  # noqa: T201
+        return
+    run_id = training.start(project, "cpu-demo")
+    try:
+        deadline = time.monotonic() + LONGEST_S
+        while (last := training.read_run(project, run_id).last) is None or last.step < MID_STEP:
+            if time.monotonic() > deadline or not jobs.alive(project.training / run_id):
+                sys.exit(f"{run_id} did not get to step {MID_STEP}: {training.read_run(project, run_id).reason}")
+            time.sleep(0.3)
+        asyncio.run(_all(project, TRAINING, sizes))
+    finally:
+        training.stop(project, run_id)
 
 
 def _start(project: ProjectPaths) -> str:

@@ -194,6 +194,6 @@ def give_engine(run: RunPaths) -> subprocess.Popen[bytes]:
 
 def give_trainer(job: JobPaths) -> subprocess.Popen[bytes]:
     """Let a harmless process stand for a trainer, so that a training run counts as live."""
-    trainer = subprocess.Popen(["sleep", "120"], start_new_session=True)
+    trainer = subprocess.Popen(["sleep", "1800"], start_new_session=True)
     processes.record(job.engine, trainer.pid)
     return trainer

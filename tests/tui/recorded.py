@@ -2,6 +2,9 @@
 
 `waiting` is a home whose Builder has asked for its freeze; `ended` one whose Optimizer has finished. Made anew by
 `python -P -m tests.tui.recorded`, which runs the demonstration (a few minutes) and keeps what screens read.
+
+`training` holds a training run by the preset cpu-demo, and the same run as its files were after step 34. Made anew by
+`python -P -m tests.tui.recorded training`, which trains it, or packs the directory of one that was trained.
 """
 
 from __future__ import annotations
@@ -42,6 +45,48 @@ def main() -> None:
         exuvia("--home", str(home), "approvals", "approve", approvals[0].stem, "--resume")
         _demo(home, "auto", 0)
         _pack(home, "ended")
+
+
+TRAINED, IN_TRAINING = "cpu-demo-20251231-100000-bbbb", "cpu-demo-20260101-100000-aaaa"
+_CUT_AT = 34
+
+
+def main_training(given: list[str]) -> None:
+    """Train by cpu-demo, or take the directory of a run that was, and pack it whole and cut."""
+    with tempfile.TemporaryDirectory(prefix="exuvia-") as directory:
+        home = Path(directory, "home")
+        run = Path(given[0]) if given else _trained(Path(directory, "made"))
+        training = HomePaths(home).project(DEFAULT_PROJECT).training
+        for run_id in (TRAINED, IN_TRAINING):
+            _lay(run, training / run_id)
+        _cut(training / IN_TRAINING)
+        (training.parent.parent / "agents").mkdir()
+        _pack(home, "training")
+
+
+def _trained(home: Path) -> Path:
+    exuvia("--home", str(home), "train", "--preset", "cpu-demo", "--seed", "0")
+    (run,) = HomePaths(home).project(DEFAULT_PROJECT).training.iterdir()
+    return run
+
+
+def _lay(run: Path, target: Path) -> None:
+    """Copy what screens read of a run: its settings, events, samples and summary, no weights."""
+    target.mkdir(parents=True)
+    for name in ("request.json", "spec.json", "events.jsonl", "summary.json"):
+        shutil.copyfile(run / name, target / name)
+    shutil.copytree(run / "samples", target / "samples")
+
+
+def _cut(run: Path) -> None:
+    """Make the files of a run what they were after step 34."""
+    lines = (run / "events.jsonl").read_text().splitlines(keepends=True)
+    last = next(at for at, line in enumerate(lines) if f'"event": "step", "step": {_CUT_AT},' in line)
+    (run / "events.jsonl").write_text("".join(lines[: last + 1]))
+    (run / "summary.json").unlink()
+    for sample in (run / "samples").iterdir():
+        if int(sample.stem.rpartition("-")[2]) > _CUT_AT:
+            sample.unlink()
 
 
 def exuvia(*arguments: str, code: int = 0) -> None:
@@ -93,4 +138,7 @@ def _pack(made: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["training"]:
+        main_training(sys.argv[2:])
+    else:
+        main()

@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from core.curation.jobs import JobPaths
 from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, screen_text
-from tests.tui.recorded import unpack
+from tests.tui.home import give_trainer
+from tests.tui.recorded import IN_TRAINING, unpack
 from tui.console import Console
 from tui.palette import use_theme
 from tui.settings import Loaded, Settings
@@ -66,16 +68,26 @@ SCENES = (
     Scene("mono", "ended", ("2", "left_square_bracket"), (SMALL,), loaded=Loaded(Settings(theme="mono"))),
     Scene("fault", "ended", (), (SMALL,), loaded=Loaded(problems=("theme = 'pink': should be 'dark'",))),
     Scene("zoom", "ended", ("2", "z"), (MIDDLE,)),
+    Scene("training", "training", ("8",)),
+    Scene("training-figures", "training", ("8", "enter"), (SMALL, MIDDLE)),
+    Scene("training-curves", "training", ("8", "down", "p", "down"), (SMALL, MIDDLE)),
+    Scene("training-live", "training", ("8", "p", "down"), (MIDDLE,)),
+    Scene("training-samples", "training", ("8", "down", "e", "down"), (SMALL, MIDDLE)),
+    Scene("training-compare", "training", ("8", "down", "m", "up", "d"), (SMALL, MIDDLE)),
+    Scene("training-empty", "empty", ("8",), (SMALL,)),
     Scene("tiny", "ended", (), ((40, 10),)),
 )
 ALL = [pytest.param(scene, size, id=f"{scene.name}-{size[0]}x{size[1]}") for scene in SCENES for size in scene.sizes]
 
 
 @pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ProjectPaths]:
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ProjectPaths]]:
     root = tmp_path_factory.mktemp("homes")
-    found = {name: unpack(name, root / name) for name in ("waiting", "ended")}
-    return {**found, "empty": ensure_home(root / "empty")}
+    found = {name: unpack(name, root / name) for name in ("waiting", "ended", "training")}
+    trainer = give_trainer(JobPaths(found["training"].training / IN_TRAINING))
+    yield {**found, "empty": ensure_home(root / "empty")}
+    trainer.kill()
+    trainer.wait()
 
 
 @pytest.fixture(autouse=True)

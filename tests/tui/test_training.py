@@ -71,7 +71,7 @@ async def test_it_shows_how_a_run_stands(live: TrainingFiles, empty: ProjectPath
     async with console(empty, size) as (app, pilot):
         await pilot.press("8")
         text = await until(app, pilot, lambda text: "step 34 of 60" in text)
-        for words in ("running", "finished", "34/60", "60/60", "no memory", "42.9 %", "zero variance, step 31"):
+        for words in ("running", "finished", "34/60", "60/60", "no memory", "held out so far", "42.9 %", "zero variance, step 31"):
             assert words in text, words
         for words in ("reward", "task", "calls", "content", "compression", "insert", "update", "seed 0", "cpu 187 %"):
             assert words in text, words
@@ -161,7 +161,7 @@ async def test_samples_show_what_was_written_and_what_changed(live: TrainingFile
         await pilot.press("s")
         await until(app, pilot, lambda text: "Step 20, the same place" in text)
         await pilot.press("n")
-        await until(app, pilot, lambda text: "rollout 2 of 2" in text and "lost" in text)
+        await until(app, pilot, lambda text: "rollout 2/2" in text and "lost" in text)
         await pilot.press("left_square_bracket", "left_square_bracket", "left_square_bracket")
         text = await until(app, pilot, lambda text: "step 1 (1 of 4 sampled)" in text and "first step that" in text)
         await pilot.press("down", "s")

@@ -186,6 +186,10 @@ class TrainingPane(TrainingParts):
             return ((" Space holds it and draws it finely.", "dim"),)
         if run.state in ("failed", "dead"):
             return ((f" {run.reason}", "bad"), ("   C goes on from its last checkpoint", "dim"))
+        if self.page == "figures":
+            return ((" Below stands what the figure means; Enter draws it, / shows only some.", "dim"),)
+        if self.page == "plot":
+            return ((" Up and Down choose what is drawn; Esc goes back.", "dim"),)
         ways = [("open", "shows every figure"), ("training.plot", "draws curves"), ("training.samples", "shows skills")]
         told = ", ".join(f"{self._key(action)} {does}" for action, does in ways if self._key(action))
         return ((f" {told}", "dim"),) if self.page == "runs" else ()

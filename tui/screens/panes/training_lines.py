@@ -20,7 +20,7 @@ ARMS: tuple[tuple[str, str], ...] = (
     ("oracle", "by hand"),
 )
 """Arms as people read them: without skills, before GRPO, after it, with skills that a person wrote."""
-_NAME, _VALUE = 14, 9
+_NAME, _VALUE = 15, 9
 
 
 def state_of(run: TrainingRun) -> Span:
@@ -32,7 +32,7 @@ def state_of(run: TrainingRun) -> Span:
 
 def run_rows(view: TrainingView, marked: str, width: int) -> list[Row]:
     """Return the list of runs, with what each came to."""
-    room = max(14, min(36, width - 58))
+    room = max(14, min(36, width - 59))
     heading = "  " + fit("run", room + 1) + fit("state", 10) + fit("step", 9)
     heading += "".join(fit(word, 9, right=True) for word in ("reward", "none", "base", "trained"))
     rows = [Row("heading", (((heading, "dim"),),), selectable=False)]
@@ -183,7 +183,11 @@ def heldout_lines(run: TrainingRun) -> list[Line]:
         if stream == "grouped" and not any(found for _, found in arms):
             continue
         if not lines:
-            head = " " + fit("held out", _NAME) + "".join(fit(name, 11, right=True) for name, _ in arms)
+            head = (
+                " "
+                + fit("held out" if run.state in OVER else "held out so far", _NAME)
+                + "".join(fit(name, 11, right=True) for name, _ in arms)
+            )
             lines.append(((head, "dim"),))
         label = "solved" if stream == "mixed" else "  of one kind"
         solved: list[Span] = [(" " + fit(label, _NAME), "plain")]

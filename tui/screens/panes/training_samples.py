@@ -130,6 +130,6 @@ def title_of(book: SampleBook, looking: Looking) -> tuple[str, Line]:
     place = f"step {book.step} ({book.steps.index(book.step) + 1} of {len(book.steps)} sampled)"
     group = ""
     if samples is not None and chosen is not None:
-        group = f", rollout {book.rollout + 1} of {len(samples.rollouts)}"
+        group = f", rollout {book.rollout + 1}/{len(samples.rollouts)}"
     words = {"operations": "what it did", "repository": "the repository", "since": f"since step {book.before or '-'}"}
     return short(f"samples: {place}{group}", 70), ((f"{words[looking]} ", "mark"),)
