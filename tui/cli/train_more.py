@@ -117,7 +117,9 @@ def presets(name: str | None, as_json: bool, place: Place) -> None:
 def _tool(name: str, command: str, epilog: str, words: str) -> Callable[..., int]:
     """Make a command that hands its arguments to the trainer's own of the same name, in a process of its own."""
 
-    @train.command(name, epilog=epilog, help=words, context_settings={"ignore_unknown_options": True})
+    more = f"{words} Its own options: exuvia train {name} -- --help"
+
+    @train.command(name, epilog=epilog, help=more, context_settings={"ignore_unknown_options": True})
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TRAINER OPTIONS]...")
     @json_option
     @place_options
