@@ -1,4 +1,4 @@
-"""The same GRPO update on a language model: three steps, finite, weights move, the better answer gets likelier (K15)."""
+"""The same GRPO update on a language model: three steps, all finite, the better answers get likelier (K15)."""
 
 from __future__ import annotations
 
