@@ -1,8 +1,8 @@
 """`python -P -m trainer transfer WORLD=PATH ...`: policies of one world measured on every world (CURATION 1.7).
 
-Each PATH is a run or checkpoint of an hf policy that was trained on WORLD. Every policy curates the same streams of every
-world, beside nobody: the table has success and its difference to no memory. A finished cell is kept in `--out` and not
-measured again.
+Each PATH is a run or checkpoint of an hf policy that was trained on WORLD. Every policy curates the same streams of
+every world: the table has success and its difference to no memory on the same tasks. A finished cell is kept in `--out`
+and not measured again.
 """
 
 from __future__ import annotations
