@@ -95,14 +95,14 @@ def resume(project: ProjectPaths, run_id: str) -> str:
     deadline = time.monotonic() + LEAVING_S
     while view.state in ENDED and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # it has said its last word and is on its way out
-    said = _resumptions(run)
+    said = _lives(run)
     with _starting(project):
         if is_alive(run):
             raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
         _alone(project.agent(view.agent_id), run_id)
         _launch(run, view.kind)
     deadline = time.monotonic() + LEAVING_S
-    while _resumptions(run) == said and is_alive(run) and time.monotonic() < deadline:
+    while _lives(run) == said and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # so that whoever looks next sees the new life and not the end of the old one
     return run_id
 
@@ -206,8 +206,10 @@ def is_alive(run: RunPaths) -> bool:
     return processes.recorded(_pid_file(run)) is not None
 
 
-def _resumptions(run: RunPaths) -> int:
-    return sum(1 for event in read_journal(run.journal)[0] if event["event"] == EventName.RUN_RESUMED)
+def _lives(run: RunPaths) -> int:
+    """Return how often the run's engine has said that it begins: at first, or again after a resume."""
+    began = {EventName.RUN_STARTED, EventName.RUN_RESUMED}
+    return sum(1 for event in read_journal(run.journal)[0] if event["event"] in began)
 
 
 def _pid_file(run: RunPaths) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.state.fresh import ensure_home
 from tests.cli.program import call, spawn
 from tests.tui.home import AGENT, BENCHMARK, OPTIMIZE, make_home
 
@@ -151,9 +152,10 @@ def test_versions(penguin: Path) -> None:
     assert call("snapshot", "diff", "csv_helper", "v2", "--home", penguin).out == "No difference.\n"
 
 
-def test_nothing_yet_is_said_with_the_next_step(penguin: Path) -> None:
-    assert "exuvia demo" in call("runs", "list", "--home", penguin).out
-    assert call("runs", "list", "--json", "--home", penguin).document == {"runs": []}
+def test_nothing_yet_is_said_with_the_next_step(penguin: Path, tmp_path: Path) -> None:
+    ensure_home(tmp_path / "home")
+    assert "exuvia demo" in call("runs", "list", "--home", tmp_path / "home").out
+    assert call("runs", "list", "--json", "--home", tmp_path / "home").document == {"runs": []}
     assert "Nothing waits" in call("approvals", "list", "--home", penguin).out
     assert call("approvals", "list", "--json", "--home", penguin).document["pending"] == []
 

@@ -65,7 +65,7 @@ async def kill_at(run: RunPaths, instant: Instant, *, from_event: int = 0, patie
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + patience_s
-    who = processes.recorded(run.root / "engine.pid")
+    who = await _engine(run)
     while who is not None and processes.is_alive(who) and _lines(run.journal) < from_event + instant.events:
         assert loop.time() < end, f"{run.id} did not come to event {from_event + instant.events}"
         await asyncio.sleep(0.004)
@@ -76,6 +76,17 @@ async def kill_at(run: RunPaths, instant: Instant, *, from_event: int = 0, patie
     while processes.is_alive(who):  # noqa: ASYNC110 -- nothing tells of a foreign process's end
         await asyncio.sleep(0.002)
     return True
+
+
+async def _engine(run: RunPaths, patience_s: float = 5.0) -> str | None:
+    """Return who the run's engine is, once it has written that down: a resumed one takes a moment to."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + patience_s
+    who = processes.recorded(run.root / "engine.pid")
+    while who is None and loop.time() < end:
+        await asyncio.sleep(0.002)
+        who = processes.recorded(run.root / "engine.pid")
+    return who
 
 
 def _lines(path: Path) -> int:

@@ -336,6 +336,7 @@ async def test_a_run_is_started_stopped_and_continued_from_the_console(loop: Loo
         await pilot.press("y")
         await until(app, pilot, lambda text: f"Run {run_id} is stopped" in text, 30)
         assert seen(loop, run_id).state == "stopped"
+        await until(app, pilot, lambda text: "Optimizer stopped" in text)
         await pilot.press("C")
         await until(app, pilot, lambda text: "Go on with the Optimizer, stopped" in text)
         await pilot.press("y")
