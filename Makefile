@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --disable-pip-version-check -q
-# Half of the suite waits: for processes, terminals, screens. So one worker more than there are cores.
+# Half of the suite waits: for processes, terminals, screens. So one worker more than there are cores, each with one
+# thread of its own for what is computed.
 WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
 
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ demo: $(VENV)/.run  ## set up and open the console on a fresh demonstration
 	$(BIN)/exuvia demo $(ARGS)
 
 test: $(VENV)/.dev lint types contracts  ## set up and run lint, types, import contracts and tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not perf and not soak' $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not perf and not soak' $(ARGS)
 
 lint: $(VENV)/.dev  ## ruff, check and format
 	$(BIN)/ruff check .
