@@ -14,7 +14,7 @@ from core.evolution.specs import BuildSpec, CurateSpec, OptimizeSpec
 from core.models.interface import ModelEntry, ModelRef, Price
 from core.state.paths import ProjectPaths
 from tests.e2e.loop import Loop
-from tests.tui.driving import console, until
+from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, BENCHMARK
 from tui.stores import estimates, forms, start_form
 from tui.stores.start_form import Facts
@@ -336,8 +336,12 @@ async def test_a_run_is_started_stopped_and_continued_from_the_console(loop: Loo
         await pilot.press("y")
         await until(app, pilot, lambda text: f"Run {run_id} is stopped" in text, 30)
         assert seen(loop, run_id).state == "stopped"
-        await until(app, pilot, lambda text: "Optimizer stopped" in text)
-        await pilot.press("C")
+        await until(app, pilot, lambda text: "> Optimizer stopped" in text)
+        for _ in range(20):  # the key asks the pane, and what the pane shows may be an instant ahead of what it knows
+            await pilot.press("C")
+            await pilot.pause(0.3)
+            if "Go on with the Optimizer, stopped" in screen_text(app):
+                break
         await until(app, pilot, lambda text: "Go on with the Optimizer, stopped" in text)
         await pilot.press("y")
         await until(app, pilot, lambda text: f"Run {run_id} goes on." in text, 30)
