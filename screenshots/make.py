@@ -97,7 +97,7 @@ def main() -> None:
 def _train(project: ProjectPaths, sizes: Sequence[tuple[int, ...]]) -> None:
     """Show a training run at work; without torch there is none."""
     if not training.can_train():
-        print("training: torch is not installed, no picture")  # noqa: T201
+        print("training: torch is not installed, no picture")  # noqa: T201  # a script tells what it does
         return
     run_id = training.start(project, "cpu-demo")
     try:
@@ -165,7 +165,7 @@ async def _picture(project: ProjectPaths, keys: Sequence[str], size: tuple[int, 
     svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1).replace("&#160;", " ")
     path.write_text(svg, encoding="utf-8")
     _convert(path)
-    print(path.name)  # noqa: T201
+    print(path.name)  # noqa: T201  # a script tells what it does
 
 
 def _convert(path: Path) -> None:

@@ -146,25 +146,25 @@ def _hand_over(command: str, arguments: tuple[str, ...], *, as_json: bool, place
 transfer = _tool(
     "transfer",
     "transfer",
-    "Example:  exuvia train transfer",
-    "Train on each world, measure on each: the table world x world, for policies over Hugging Face models.",
+    "Example:  exuvia train transfer household=RUN shop=RUN",
+    "Measure policies over Hugging Face models, each trained on a world, on every other: the table world x world.",
 )
 ablate = _tool(
     "ablate",
     "ablate",
-    "Example:  exuvia train ablate",
+    "Example:  exuvia train ablate --arms full,-content --seeds 5",
     "Train without one part at a time, several seeds each: mean, spread, and what separates. Takes long.",
 )
 arms = _tool(
     "arms",
     "arms",
-    "Example:  exuvia train arms",
+    "Example:  exuvia train arms --world shop",
     "Measure arms x executors on the same tasks, three seeds: the main table.",
 )
 export = _tool(
     "export",
     "export",
-    "Example:  exuvia train export",
+    "Example:  exuvia train export RUN_DIR FOLDER",
     "Write a policy as a Hugging Face folder, or a curated repository as SKILL.md folders.",
 )
 export_verl = _tool(
