@@ -97,7 +97,7 @@ PRESETS: Mapping[str, Preset] = {
         ),
         Preset(
             "qwen3-tiny-ci",
-            "A random Qwen3 of a few million weights is trained to make valid calls: the path of large models, in small.",
+            "A small random Qwen3 is trained to make valid calls: the path of large models, in small.",
             {
                 "world": "household",
                 "executor.name": "weak",
