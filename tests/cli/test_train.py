@@ -231,7 +231,7 @@ def small() -> list[str]:
 @pytest.mark.timeout(600)
 @pytest.mark.meets("K12")
 def test_a_run_in_front_prints_its_summary_and_nothing_else(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="only the trainer extra brings it; make test installs that")
     process = spawned(tmp_path / "home", "--preset", "cpu-demo", "--seed", "5", *small(), "--json")
     out, err = process.communicate(timeout=500)
     assert process.returncode == 0, err.decode()[-2000:]
@@ -249,7 +249,7 @@ def test_a_run_in_front_prints_its_summary_and_nothing_else(tmp_path: Path) -> N
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_ctrl_c_stops_it_with_a_checkpoint_and_resume_goes_on(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="only the trainer extra brings it; make test installs that")
     home, project = tmp_path / "home", ProjectPaths(tmp_path / "home" / "default_project")
     words = [*small(), "--set", "steps=400", "--set", "evaluate_every=0"]
     process = spawned(home, "--preset", "cpu-demo", *words)

@@ -77,7 +77,7 @@ def test_encoders_by_name() -> None:
 
 
 def test_a_missing_encoder_says_what_is_missing(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="only the trainer extra brings it; make test installs that")
     with pytest.raises(UsageError, match=r"holds no model\.safetensors") as caught:
         encoder("minilm", str(tmp_path))
     assert "minilm" in caught.value.hint

@@ -306,7 +306,7 @@ def test_remembered_parses_change_no_word_of_the_engine() -> None:
 
 
 def test_a_tiny_policy_for_the_household_may_curate_the_real_games() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="only the trainer extra brings it; make test installs that")
     from trainer.policies import tiny
 
     policy = tiny.make("household", seed=0, max_prompt=96, max_answer=24)
