@@ -7,7 +7,8 @@ engine dies in whatever way.
 
 It speaks on the status pipe, one line each: `failed REASON` (not confined, so not run), `missing ERRNO`
 (confined, but the program could not be executed), `running`, `exit CODE TIMED_OUT`. It hears on the control pipe:
-`t` (TERM all), `k` (KILL all); closing it means `k`.
+`t` (TERM all), `k` (KILL all); closing it means `k`. It does not heed a TERM of its own: who ends the engine ends the command too, by
+the control pipe, and a keeper that went first would leave the command's orphans to nobody.
 
 Starting costs what importing costs: nothing but built-in modules, resource and ctypes.
 """
@@ -51,6 +52,7 @@ def main() -> None:
     """Run one command. argv: the descriptors of the orders, the control pipe and the status pipe."""
     order_fd, control, status = (int(n) for n in sys.argv[1:4])
     try:
+        signals.signal(_TERM, signals.SIG_IGN)
         orders = Orders(_read_all(order_fd))
         os.close(order_fd)
         for fd in (control, status):
@@ -193,7 +195,7 @@ def _become_command(orders: Orders, status: int, executing: int) -> None:
     stage = "confine"
     try:
         signals.set_wakeup_fd(-1)
-        for number in (signals.SIGCHLD, signals.SIGINT, signals.SIGPIPE):
+        for number in (signals.SIGCHLD, signals.SIGINT, signals.SIGTERM, signals.SIGPIPE):
             signals.signal(number, signals.SIG_DFL)
         os.setsid()
         if orders.plan:

@@ -83,18 +83,19 @@ def descendants(pid: int) -> list[int]:
 def kill_tree(who: str, *, grace_s: float = 2.0) -> bool:
     """End a recorded process with everything below it: TERM, then KILL. Return whether nothing of it is left.
 
-    Blocks for `grace_s` plus one second at most. Does nothing to a later process that carries the same number.
+    Blocks for `grace_s` plus two seconds at most. Does nothing to a later process that carries the same number.
+    The root is killed a second before the rest, for its end makes the keepers below it (which don't heed TERM) end
+    what they keep, also what was started while we looked and what was orphaned, which nobody else can find.
     """
     if not is_alive(who):
         return True
     root = int(who.partition(":")[0])
     known = {pid: start_time(pid) for pid in (root, *descendants(root))}
-    for number, patience in ((_TERM, grace_s), (_KILL, 1.0)):
-        for pid, start in list(known.items()):
+    for number, whom, patience in ((_TERM, None, grace_s), (_KILL, root, 1.0), (_KILL, None, 1.0)):
+        for pid in list(known):
             known |= {child: start_time(child) for child in descendants(pid) if child not in known}
-            del start
         for pid, start in known.items():
-            if start is not None and start_time(pid) == start:
+            if whom in {None, pid} and start is not None and start_time(pid) == start:
                 try:
                     os.kill(pid, number)
                 except (ProcessLookupError, PermissionError):
