@@ -151,6 +151,20 @@ def test_without_torch_the_command_that_installs_it_is_named(
     assert not project.training.exists()
 
 
+def test_what_the_trainer_does_beside_training_works_in_the_home_that_is_named(
+    project: ProjectPaths, place: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[list[str], str]] = []
+
+    def ran(argv: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[str]:
+        asked.append((argv[4:], env["EXUVIA_HOME"]))
+        return subprocess.CompletedProcess(argv, 2 if check else 0)
+
+    monkeypatch.setattr(subprocess, "run", ran)
+    assert call("train", "transfer", "shop=RUN", "--streams", "2", "--json", *place).code == 0
+    assert asked == [(["transfer", "shop=RUN", "--streams", "2", "--json"], str(project.root.parent))]
+
+
 def test_a_promotion_goes_through_the_inbox(project: ProjectPaths, place: tuple[str, str]) -> None:
     whole_run(project)
     asked = call("train", "promote", RUN, "--json", *place).document

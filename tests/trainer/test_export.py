@@ -13,6 +13,7 @@ from core.skillrepo.document import read_skill
 from trainer.commands.export import main
 from trainer.policies.curator import curator_for
 from trainer.policies.hf import HfPolicy
+from trainer.policies.hf_export import export
 from trainer.policies.hf_model import Lora
 from trainer.policies.loading import open_policy
 
@@ -63,6 +64,17 @@ def test_a_policy_becomes_an_ordinary_folder(
 
 
 CARD = "put a hot mug in cabinet. <tool_call>"
+
+
+def test_a_merged_export_names_the_base_that_it_came_from(tmp_path: Path) -> None:
+    policy = small_policy(lora=Lora(rank=4), base="models/some-135m")
+    export(policy, tmp_path)
+    again = open_policy(tmp_path)
+    assert isinstance(again, HfPolicy)
+    assert (again.options.base, again.options.lora) == ("models/some-135m", None)
+    card = (tmp_path / "README.md").read_text()
+    assert "Base: models/some-135m" in card
+    assert "synthetic traces" not in card
 
 
 def test_adapters_can_stay_apart(tmp_path: Path) -> None:

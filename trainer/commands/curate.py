@@ -14,6 +14,7 @@ from core.curation.curator_serving import serve_pipes
 from core.foundation import strict_json
 from core.foundation.errors import ExuviaError, NotFoundError
 from core.foundation.visible import visible_line
+from core.state.paths import DEFAULT_PROJECT, HomePaths, resolve_home
 
 TEMPERATURE = 0.7
 """What a policy answers with where nobody says; the same as in a run's own measurements."""
@@ -26,7 +27,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--temperature", type=float, default=TEMPERATURE)
     arguments = parser.parse_args(argv)
     try:
-        folder = policy_folder(Path(arguments.path).absolute())
+        folder = policy_folder(run_or_path(arguments.path))
         from trainer.policies.curator import PolicyCurator  # torch: only once there is something to load
         from trainer.policies.loading import open_policy
 
@@ -36,6 +37,15 @@ def main(argv: list[str]) -> int:
         return 2
     serve_pipes(PolicyCurator(policy, folder.name, temperature=arguments.temperature))
     return 0
+
+
+def run_or_path(text: str) -> Path:
+    """Return the path that `text` is, or the directory of the run in the home's default project that it names."""
+    path = Path(text).absolute()
+    if path.exists() or Path(text).name != text:
+        return path
+    run = HomePaths(resolve_home()).project(DEFAULT_PROJECT).training / text
+    return run if run.is_dir() else path
 
 
 def policy_folder(path: Path) -> Path:

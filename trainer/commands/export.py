@@ -19,7 +19,7 @@ from core.foundation.errors import ConflictError, ExuviaError, NotFoundError, Us
 from core.foundation.visible import visible_line
 from core.skillrepo.exchange import export_skills
 from core.skillrepo.skill import Skill, read
-from trainer.commands.curate import policy_folder
+from trainer.commands.curate import policy_folder, run_or_path
 
 WEIGHTS_LEFT_OUT = ("optimizer.pt", "state.json")
 
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--group", type=int, help="with --skills: the task group whose rollout it is")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(argv)
-    path, out = Path(asked.path).absolute(), Path(asked.out).absolute()
+    path, out = run_or_path(asked.path), Path(asked.out).absolute()
     try:
         if asked.skills:
             told = _skills(path, out, step=asked.step, group=asked.group)

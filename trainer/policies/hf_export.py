@@ -22,7 +22,7 @@ def export(policy: HfPolicy, directory: Path, *, merged: bool = True) -> None:
     else:
         policy.model.merge_and_unload().save_pretrained(directory)
         policy.tokenizer.save_pretrained(directory)
-        facts = {"kind": policy.kind, **asdict(replace(policy.options, lora=None, base=""))}
+        facts = {"kind": policy.kind, **asdict(replace(policy.options, lora=None))}
         write_text(directory / POLICY_FILE, json.dumps(facts, indent=2) + "\n")
     write_text(directory / "README.md", card(policy))
 

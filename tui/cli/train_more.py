@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -137,7 +138,9 @@ def _hand_over(command: str, arguments: tuple[str, ...], *, as_json: bool, place
     require_trainer()
     given: list[Any] = [*arguments, *(["--json"] if as_json else [])]
     try:
-        return subprocess.run([sys.executable, "-P", "-m", "trainer", command, *given], check=False).returncode
+        where = {**os.environ, "EXUVIA_HOME": str(place.home)}
+        argv = [sys.executable, "-P", "-m", "trainer", command, *given]
+        return subprocess.run(argv, env=where, check=False).returncode
     except KeyboardInterrupt:
         note("Ended; what is finished is kept.")
         raise
@@ -147,7 +150,8 @@ transfer = _tool(
     "transfer",
     "transfer",
     "Example:  exuvia train transfer household=RUN shop=RUN",
-    "Measure policies over Hugging Face models, each trained on a world, on every other: the table world x world.",
+    "Measure policies of kind hf, each trained on a world, on every other: the table world x world. "
+    "Nothing is trained, but a language model answers once a task: it takes long without a GPU.",
 )
 ablate = _tool(
     "ablate",
@@ -164,7 +168,7 @@ arms = _tool(
 export = _tool(
     "export",
     "export",
-    "Example:  exuvia train export RUN_DIR FOLDER",
+    "Example:  exuvia train export RUN FOLDER",
     "Write a policy as a Hugging Face folder, or a curated repository as SKILL.md folders.",
 )
 export_verl = _tool(
