@@ -15,6 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.once import once
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("core", "tui", "trainer", "skills", "benchmarks")
 
@@ -22,14 +24,17 @@ PACKAGES = ("core", "tui", "trainer", "skills", "benchmarks")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the sdist of this checkout and the wheel built from that sdist, without a network."""
-    out = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    return out
+
+    def make(out: Path) -> Path:
+        subprocess.run(
+            [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
+            check=True,
+            capture_output=True,
+            timeout=300,
+        )
+        return out
+
+    return once(tmp_path_factory, "dist", make)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""One undisturbed loop a worker: what disturbed ones are compared with."""
+"""One undisturbed loop: what disturbed ones are compared with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.loop import Loop, outcome
 from tests.e2e.timeline import Timeline
+from tests.once import once
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,7 @@ class Undisturbed:
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    root = tmp_path_factory.mktemp("undisturbed")
-
-    async def go() -> Undisturbed:
+    async def go(root: Path) -> Undisturbed:
         loop = Loop.at(root / "home")
         build = await loop.build()
         assert build.state == "finished", loop.told(build.run_id)
@@ -51,4 +50,4 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
             Timeline.of(loop.events(optimize.run_id)),
         )
 
-    return asyncio.run(go())
+    return once(tmp_path_factory, "undisturbed", lambda root: asyncio.run(go(root)))

@@ -29,6 +29,7 @@ from core.traces.session_trace import SessionTrace
 from tests.e2e.conftest import Undisturbed
 from tests.e2e.loop import AGENT, Loop, belonging, gone, outcome, reruns
 from tests.e2e.timeline import Timeline, kill_at
+from tests.once import once
 
 EXUVIA = [sys.executable, "-P", "-c", "from tui.cli.main import main; main()"]
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -46,13 +47,13 @@ class Curated:
 
 @pytest.fixture(scope="session")
 def curated(undisturbed: Undisturbed, tmp_path_factory: pytest.TempPathFactory) -> Curated:
-    async def go() -> Curated:
-        loop = undisturbed.home_after_build(tmp_path_factory.mktemp("curated") / "home")
+    async def go(root: Path) -> Curated:
+        loop = undisturbed.home_after_build(root / "home")
         view = await loop.curate()
         assert view.state == "finished", loop.told(view.run_id)
         return Curated(loop, view, outcome(loop, view.run_id), Timeline.of(loop.events(view.run_id)))
 
-    return asyncio.run(go())
+    return once(tmp_path_factory, "curated", lambda root: asyncio.run(go(root)))
 
 
 @pytest.mark.meets("K2")

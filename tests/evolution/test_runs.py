@@ -21,6 +21,7 @@ from core.state.agents import read_agent
 from core.state.fresh import ensure_home
 from core.state.paths import HomePaths, ProjectPaths
 from core.state.scoreboard import read_scoreboard
+from tests.once import once
 
 pytestmark = pytest.mark.e2e
 AGENT, BENCHMARK = "data_clerk", "chores"
@@ -69,11 +70,14 @@ def gone(view: RunView) -> bool:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a finished one-Case benchmark, made once and copied by each test that changes it."""
-    home = tmp_path_factory.mktemp("built")
-    project = ensure_home(home)
-    view = until(project, runs.start(project, build_spec()), ended)
-    assert view.state == "finished", (view.reason, _log(project, view.run_id))
-    return home
+
+    def make(home: Path) -> Path:
+        project = ensure_home(home)
+        view = until(project, runs.start(project, build_spec()), ended)
+        assert view.state == "finished", (view.reason, _log(project, view.run_id))
+        return home
+
+    return once(tmp_path_factory, "built", make)
 
 
 @pytest.fixture

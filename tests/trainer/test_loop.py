@@ -17,6 +17,7 @@ from core.curation import jobs
 from core.curation.training_records import read
 from core.curation.training_samples import read_samples
 from core.foundation import strict_json
+from tests.once import once
 from tests.trainer.small import ask, events
 from trainer import checkpoint
 
@@ -50,12 +51,16 @@ def until(root: Path, event: str, count: int = 1) -> None:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a whole small run."""
-    root = place(tmp_path_factory.mktemp("whole"), "whole")
-    ask(root)
-    done = run(root, "--json")
-    assert done.returncode == 0, done.stderr
-    (root / "printed.json").write_text(done.stdout)
-    return root
+
+    def make(directory: Path) -> Path:
+        root = place(directory, "whole")
+        ask(root)
+        done = run(root, "--json")
+        assert done.returncode == 0, done.stderr
+        (root / "printed.json").write_text(done.stdout)
+        return root
+
+    return once(tmp_path_factory, "small-training", make)
 
 
 @pytest.mark.meets("K17")
