@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --disable-pip-version-check -q
-# Half of the suite waits: for processes, terminals, screens. So one worker more than there are cores, each with one
-# thread of its own for what is computed.
-WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
+# More than half of the suite waits: for processes, terminals, screens. So two workers a core, each with one thread of
+# its own for what is computed.
+WORKERS ?= $(shell echo $$(( $$(nproc) * 2 )))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types contracts screenshots perf soak wheel clean

@@ -102,6 +102,7 @@ async def test_slow_cells_only_take_longer(tmp_path: Path, undisturbed: Undistur
     await _optimized(tmp_path / "home", undisturbed, _with({"slow": 1.0}, slow_s=1.0))
 
 
+@pytest.mark.long
 async def test_throttled_requests_are_sent_again(tmp_path: Path, undisturbed: Undisturbed) -> None:
     loop, view = await _optimized(tmp_path / "home", undisturbed, _with({"http_429": 0.2}))
     roles = {s.role for s in view.sessions}

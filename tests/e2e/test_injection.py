@@ -70,6 +70,7 @@ def poisoned(request: pytest.FixtureRequest, tmp_path: Path) -> ProjectPaths:
     return project
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=["80x24", "200x60"])
 def test_no_screen_lets_a_control_through(poisoned: ProjectPaths, tmp_path: Path, size: tuple[int, int]) -> None:
     environ = {"HOME": str(tmp_path), "TERM": "xterm-256color", "PAGER": "true"}

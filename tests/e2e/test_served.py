@@ -46,6 +46,7 @@ def _files_with(text: str, root: Path) -> list[str]:
     return [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and raw in p.read_bytes()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("faults", [{}, {"http_429": 0.1}], ids=["plain", "throttled"])
 async def test_whole_loop_gives_the_in_process_result(
     faults: dict[str, float], tmp_path: Path, undisturbed: Undisturbed
@@ -144,6 +145,7 @@ async def test_refused_key_blocks_a_build_and_a_good_one_lets_it_go_on(
     assert reruns(loop.events(done.run_id)) == []
 
 
+@pytest.mark.long
 async def test_refused_key_leaves_the_candidate_for_the_resume(tmp_path: Path, undisturbed: Undisturbed) -> None:
     """401 for the Optimizer when its first Candidate is measured: nothing is given up, nothing decided twice."""
     async with _gated(_closing("optimizer", 7)) as (server, counted):
@@ -162,6 +164,7 @@ async def test_refused_key_leaves_the_candidate_for_the_resume(tmp_path: Path, u
     assert reruns(loop.events(done.run_id)) == []
 
 
+@pytest.mark.long
 async def test_model_that_is_gone_stops_the_round(tmp_path: Path, undisturbed: Undisturbed) -> None:
     """404 in the middle of a matrix: blocked, finished cells stay, and the resume ends as if undisturbed."""
     left = 1_000_000  # Target requests that are still answered

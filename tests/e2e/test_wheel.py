@@ -112,6 +112,7 @@ def test_one_confined_session_works_in_the_shadowed_directory(installed: Path, h
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.long
 def test_the_whole_demonstration_from_the_wheel(installed: Path, hostile_cwd: Path) -> None:
     ended = _run(
         installed, hostile_cwd, "demo", "--headless", "--approve", "auto", "--json", "--home", "../demo", timeout=1100

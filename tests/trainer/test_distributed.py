@@ -78,6 +78,7 @@ def events(directory: Path, name: str) -> list[dict[str, Any]]:
     return [event for event in map(json.loads, lines) if event["event"] == name]
 
 
+@pytest.mark.long
 @pytest.mark.meets("K15", "K20")
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
     one = tmp_path / "p" / ".exuvia" / "training" / "one"

@@ -136,6 +136,7 @@ async def test_an_empty_project_says_what_to_do_next(tmp_path: Path) -> None:
         await until(app, pilot, lambda text: "exuvia demo" in text)
 
 
+@pytest.mark.long
 async def test_damaged_and_hostile_state_is_shown_and_takes_nothing_down(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(Path(__file__).parents[1] / "fixtures" / "penguin-edge", home, symlinks=True)
