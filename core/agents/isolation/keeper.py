@@ -7,8 +7,8 @@ engine dies in whatever way.
 
 It speaks on the status pipe, one line each: `failed REASON` (not confined, so not run), `missing ERRNO`
 (confined, but the program could not be executed), `running`, `exit CODE TIMED_OUT`. It hears on the control pipe:
-`t` (TERM all), `k` (KILL all); closing it means `k`. It does not heed a TERM of its own: who ends the engine ends the command too, by
-the control pipe, and a keeper that went first would leave the command's orphans to nobody.
+`t` (TERM all), `k` (KILL all); closing it means `k`. It does not heed a TERM of its own: who ends the engine ends the
+command too, by the control pipe, and a keeper that went first would leave the command's orphans to nobody.
 
 Starting costs what importing costs: nothing but built-in modules, resource and ctypes.
 """
