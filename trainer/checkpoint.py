@@ -101,8 +101,12 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) -> None:
-    """Give the optimizer and torch's random state what they had when it was written."""
-    kept = torch.load(checkpoint.path / OPTIMIZER, weights_only=True)
+    """Give the optimizer and torch's random state what they had when it was written.
+
+    Read to the CPU first: what a GPU wrote is resumed on another one, or by several processes, each on its own; the
+    optimizer then takes its state to where its parameters are.
+    """
+    kept = torch.load(checkpoint.path / OPTIMIZER, map_location="cpu", weights_only=True)
     optimizer.load_state_dict(kept["optimizer"])
     torch.set_rng_state(kept["rng"])
 

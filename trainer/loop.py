@@ -169,7 +169,7 @@ class Trainer:
         if self.step == BASE or not base.is_dir():
             self.policy.keep_reference()
             return
-        now = {name: value.clone() for name, value in self.policy.state().items()}
+        now = {name: value.to("cpu", copy=True) for name, value in self.policy.state().items()}
         self.policy.restore(checkpoint.weights(base))
         self.policy.keep_reference()
         self.policy.restore(now)
@@ -230,7 +230,8 @@ class Trainer:
         )
         grouped = grouped_streams(self.world, seed=STREAM_SEED, options=options, size=training.group.smallest)
         measured: list[Measurement] = []
-        last = {name: value.clone() for name, value in self.policy.state().items()}
+        # Kept off the device: beside a large model there is no room for a second one.
+        last = {name: value.to("cpu", copy=True) for name, value in self.policy.state().items()}
         for arm, step in (("none", None), ("oracle", None), ("base", BASE), ("trained", best)):
             if step is not None:
                 self.policy.restore(checkpoint.weights(checkpoint.directory(self.job.root, step)))

@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, Llam
 from core.curation.prompt import system_text
 from core.foundation.errors import UsageError
 from core.skillrepo.calls import parse
+from trainer.policies.cache import roomy_cache
 from trainer.policies.hf import HfOptions, HfPolicy, open_policy
 from trainer.policies.hf_model import Lora, pick_device, pick_dtype
 from trainer.policies.policy import Answer
@@ -316,11 +317,9 @@ def test_it_runs_on_another_architecture_too() -> None:
 
 
 def test_the_cache_in_place_holds_what_transformers_own_holds() -> None:
-    from trainer.policies.cache import roomy_cache
-
     policy = small_policy()
     ids = torch.tensor([policy.prompt(curation())[:40]])
-    ours, theirs = roomy_cache(policy.model.config, 3), DynamicCache(config=policy.model.config)
+    ours, theirs = roomy_cache(policy.model.config, 30), DynamicCache(config=policy.model.config)
     with torch.no_grad():
         for cache in (ours, theirs):
             for at in (slice(0, 20), *(slice(step, step + 1) for step in range(20, 40))):
@@ -330,6 +329,42 @@ def test_the_cache_in_place_holds_what_transformers_own_holds() -> None:
         assert torch.equal(mine.values, other.values)
     with torch.no_grad():
         assert torch.allclose(logits[:, -1], policy.model(ids).logits[:, -1], atol=1e-5)
+
+
+def test_an_option_that_is_none_is_named() -> None:
+    from trainer.policies.loading import make_policy
+
+    with pytest.raises(UsageError, match=r"no option 'width' \(policy\.options\.width\)") as refused:
+        make_policy("hf", "household", seed=0, path="tiny", width=96)
+    assert "lora_rank" in refused.value.hint
+
+
+def test_under_autocast_the_cache_is_held_in_the_type_that_it_is_used_in() -> None:
+    """Half the bytes, and the weights are turned over once a wave, not once a token; not a bit changes."""
+    policy = small_policy(dtype="mixed")
+    prompts, answers = sampled(policy)
+    layers = policy.model.config.num_hidden_layers
+    assert policy.network.cache_bytes() == 2 * layers * 1 * 32 * 2  # keys and values of one head of 32 in two bytes
+    ids = torch.tensor([prompts[0]])
+    cache = roomy_cache(policy.model.config, len(prompts[0]) + 1, torch.bfloat16)
+    theirs = DynamicCache(config=policy.model.config)
+    with torch.no_grad(), policy.network.computing():
+        ours = [policy.network.logits(part, cache=cache) for part in (ids[:, :-1], ids[:, -1:])]
+    with torch.no_grad():
+        plain = [policy.network.logits(part, cache=theirs) for part in (ids[:, :-1], ids[:, -1:])]
+    assert all(torch.equal(one, other) for one, other in zip(ours, plain, strict=True))
+    assert {layer.keys.dtype for layer in cache.layers} == {torch.bfloat16}
+    assert ratio_error(policy, prompts, answers, 1.0) < 0.1
+    assert next(policy.parameters()).dtype == torch.float32
+
+
+def test_a_model_that_trains_with_checkpointing_generates_with_its_cache() -> None:
+    policy, plain = small_policy(checkpointing=True), small_policy()
+    prompts, answers = sampled(policy)
+    policy.logprobs(prompts, [answer.ids for answer in answers])
+    assert policy.model.training
+    assert [answer.ids for answer in sampled(policy)[1]] == [answer.ids for answer in sampled(plain)[1]]
+    assert not policy.model.training
 
 
 def test_devices_and_types() -> None:

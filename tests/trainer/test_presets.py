@@ -36,6 +36,15 @@ def test_table_4_as_the_paper_prints_it() -> None:
     assert [TABLE4[name]["executor.max_turns"] for name in TABLE4] == [30, 30, 1]
 
 
+@pytest.mark.meets("K12", "K15")
+def test_no_preset_loses_its_steps_in_the_rounding_of_bfloat16_weights() -> None:
+    """A weight of 0.02 in bfloat16 has neighbours 1e-4 away: a step of Table 4's 1e-6 leaves it where it is."""
+    for name in PRESETS:
+        training = resolve(name)
+        adapters = training.policy.options.get("lora_rank")
+        assert adapters or training.dtype != "bfloat16", name
+
+
 @pytest.mark.meets("K12")
 def test_a_batch_of_32_is_four_groups_unless_it_counts_groups() -> None:
     assert resolve("alfworld-table4").group.groups == 4

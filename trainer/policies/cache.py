@@ -15,11 +15,15 @@ from transformers.cache_utils import DynamicLayer
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped
-    """A layer with room. Invariant: `keys` and `values` are views of the first `length` tokens of the two stores."""
+    """A layer with room. Invariant: `keys` and `values` are views of the first tokens of the two stores.
 
-    def __init__(self, room: int) -> None:
+    `most` is how many tokens a row will hold, `kept` the type they are held in; None is the type they come in.
+    """
+
+    def __init__(self, most: int, kept: torch.dtype | None = None) -> None:
         super().__init__()
-        self.room = room
+        self.most = most
+        self.kept = kept
         self.keys: Tensor
         self.values: Tensor
         self._stores: tuple[Tensor, Tensor] | None = None
@@ -30,7 +34,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped
             self.lazy_initialization(key_states, value_states)
         before = self.get_seq_length()
         after = before + key_states.shape[-2]
-        if self._stores is None or self._stores[0].shape[-2] < after or self._stores[0].shape[0] != key_states.shape[0]:
+        if self._stores is None or self._stores[0].shape[-2] < after:
             self._stores = (self._grown(self.keys, key_states, after), self._grown(self.values, value_states, after))
         keys, values = self._stores
         keys[:, :, before:after] = key_states
@@ -40,22 +44,27 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows, in this order; a row may be named several times."""
-        keys, values = self.keys, self.values
-        self._stores = None
-        self.keys, self.values = keys.index_select(0, rows), values.index_select(0, rows)
+        assert self._stores is not None
+        length = self.get_seq_length()
+        keys, values = self._stores
+        self._stores = keys, values = keys.index_select(0, rows), values.index_select(0, rows)
+        self.keys, self.values = keys[:, :, :length], values[:, :, :length]
 
     def _grown(self, held: Tensor, new: Tensor, tokens: int) -> Tensor:
         rows, heads, _, size = new.shape
-        store = new.new_empty((rows, heads, tokens + self.room, size))
+        store = new.new_empty((rows, heads, max(tokens, self.most), size), dtype=self.kept or new.dtype)
         if held.numel():
             store[:, :, : held.shape[-2]] = held
         return store
 
 
-def roomy_cache(config: Any, room: int) -> DynamicCache:
-    """Return a cache for one generation; `room` is how many tokens are expected after each growth. Not for autograd."""
+def roomy_cache(config: Any, most: int, kept: torch.dtype | None = None) -> DynamicCache:
+    """Return a cache for one generation, with room for `most` tokens a row. Not for autograd.
+
+    `kept` is the type that tokens are held in: under autocast keys come in float32 and are used in bfloat16.
+    """
     cache = DynamicCache(config=config)
-    cache.layers = [RoomyLayer(room) if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    cache.layers = [RoomyLayer(most, kept) if type(layer) is DynamicLayer else layer for layer in cache.layers]
     return cache
 
 

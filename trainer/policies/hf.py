@@ -93,7 +93,6 @@ class HfPolicy:
         self._kept: dict[str, Tensor] | None = None
         if self.options.checkpointing:
             compute_twice(self.model)
-        self.model.train(self.options.checkpointing)  # transformers checkpoints only what trains; dropout is off anyway
 
     # What it is.
 
@@ -143,6 +142,7 @@ class HfPolicy:
 
     def generate(self, prompts: Sequence[Sequence[int]], *, temperature: float, seeds: Sequence[int]) -> list[Answer]:
         """Sample one answer a prompt; a row's draws depend on its own seed alone."""
+        self.model.eval()  # while it trains with checkpointing, older transformers drop the cache
         limits = SamplingLimits(self.options.max_answer, self.options.memory_bytes, self.options.rows)
         return sample(self.network, prompts, seeds, temperature=temperature, stops=self.stops, limits=limits)
 
@@ -156,10 +156,11 @@ class HfPolicy:
     ) -> Scored:
         """Score answers; with `reference` under the weights that `keep_reference` kept."""
         share = not self.options.checkpointing
+        self.model.train(self.options.checkpointing)  # transformers checkpoints only what trains; dropout is off
         if not reference:
             return score(self.network, prompts, answers, temperature=temperature, share=share)
         with torch.no_grad(), self._reference():
-            return score(self.network, prompts, answers, temperature=temperature)
+            return score(self.network, prompts, answers, temperature=temperature, share=share)
 
     def micro_batches(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[list[int]]:
         """Split rows into batches to score: equal prompts together, like lengths together, within `memory_bytes`."""
@@ -244,14 +245,15 @@ class HfPolicy:
     def _bytes_to_score(self, tokens: int) -> float:
         """Return about how many bytes of activations one token of a row takes until the backward pass.
 
-        Kept for each layer: inputs, norms, queries, keys, values, attention, gate, up and their product; and the
-        attention mask's row; for answers two rows of logits. An upper guess, so that a batch fits.
+        Kept for each layer: inputs, norms, queries, keys, values, attention, gate, up and their product (with
+        checkpointing of one layer alone, and the others' inputs); and the attention mask's row; for answers two rows
+        of logits. An upper guess, so that a batch fits.
         """
         config = self.model.config.get_text_config()
         wide = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
         size = 2 if self.dtype == "bfloat16" else 4
-        layer = (8 * config.hidden_size + 4 * wide) * size
-        kept = layer if self.options.checkpointing else layer * config.num_hidden_layers
+        layer, layers = (8 * config.hidden_size + 4 * wide) * size, config.num_hidden_layers
+        kept = layer + config.hidden_size * size * layers if self.options.checkpointing else layer * layers
         return float(kept + 2 * 4 * config.vocab_size + tokens * size)
 
 
@@ -295,6 +297,12 @@ def make(
     `lora_rank` 0 trains the whole model; `lora_alpha` 0 is twice the rank. `options` are the fields of HfOptions, and
     those of tiny_qwen.Shape for a tiny one.
     """
+    if unknown := sorted(set(options) - _OPTIONS - _SIZES):
+        known = sorted(_OPTIONS | _SIZES | {"lora_rank", "lora_alpha", "memory_gb"})
+        raise UsageError(
+            f"A policy of kind hf has no option {unknown[0]!r} (policy.options.{unknown[0]}).",
+            hint=f"Known: {', '.join(known)}.",
+        )
     sizes_of = {name: options.pop(name) for name in tuple(options) if name in _SIZES}
     lora = Lora(lora_rank, lora_alpha or 2 * lora_rank) if lora_rank else None
     made = HfOptions(

@@ -53,7 +53,8 @@ def pick_dtype(wanted: Dtype, device: torch.device, *, lora: bool) -> Dtype:
     """
     if wanted != "auto":
         return wanted
-    if device.type != "cuda" or not torch.cuda.is_bf16_supported():
+    # Older GPUs emulate bfloat16, slower than they compute in float32.
+    if device.type != "cuda" or not torch.cuda.is_bf16_supported(including_emulation=False):
         return "float32"
     return "bfloat16" if lora else "mixed"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -46,8 +46,8 @@ class Network:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type it computes in, which is the type of its cache."""
-        dtype: torch.dtype = next(self.model.parameters()).dtype
+        """The type it computes in, which is the type that its cache is held in."""
+        dtype: torch.dtype = torch.bfloat16 if self.autocast else next(self.model.parameters()).dtype
         return dtype
 
     @property
@@ -57,6 +57,10 @@ class Network:
     def cache_bytes(self) -> int:
         """Return bytes of cache a token takes."""
         return key_value_bytes(self.config, self.dtype)
+
+    def computing(self) -> AbstractContextManager[object]:
+        """Return the context of its types. Around many calls without a gradient it turns the weights over only once."""
+        return torch.autocast(self.device.type, torch.bfloat16) if self.autocast else nullcontext()
 
     def logits(
         self,
@@ -81,7 +85,7 @@ class Network:
             arguments[self._cache_name] = cache
         if last and self._keeps:
             arguments["logits_to_keep"] = last
-        with torch.autocast(ids.device.type, torch.bfloat16) if self.autocast else nullcontext():
+        with self.computing():
             logits: Tensor = self.model(**arguments).logits
         return logits[:, -last:] if last else logits
 

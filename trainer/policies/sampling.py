@@ -53,14 +53,15 @@ def sample(
     lengths = [len(prompt) + limits.max_answer for prompt in prompts]
     room = limits.cache_bytes / max(1, network.cache_bytes())
     for wave in sorted_batches(lengths, budget=room, limit=limits.rows):
-        drawn = _wave(
-            network,
-            [prompts[row] for row in wave],
-            [seeds[row] for row in wave],
-            temperature=temperature,
-            stops=stops,
-            max_answer=limits.max_answer,
-        )
+        with network.computing():
+            drawn = _wave(
+                network,
+                [prompts[row] for row in wave],
+                [seeds[row] for row in wave],
+                temperature=temperature,
+                stops=stops,
+                max_answer=limits.max_answer,
+            )
         for row, answer in zip(wave, drawn, strict=True):
             answers[row] = answer
     return [answer for answer in answers if answer is not None]
@@ -71,13 +72,18 @@ def uniforms(seeds: Sequence[int], count: int) -> np.ndarray:
     return np.stack([np.random.Generator(np.random.Philox(key=seed)).random(count) for seed in seeds])
 
 
+def precise(device: torch.device) -> torch.dtype:
+    """Return the type that draws are made in: the finest that the device has (mps has no float64)."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     """Return a token a row and its log-probability; `logits` is [rows, vocabulary], `uniform` [rows] in [0, 1)."""
     logprobs = torch.log_softmax(logits.float() / (temperature or 1.0), -1)
     if temperature == 0:
         tokens = logprobs.argmax(-1)
     else:
-        exact = torch.float32 if logits.device.type == "mps" else torch.float64
+        exact = precise(logits.device)
         cumulative = logprobs.exp().to(exact).cumsum(-1)
         at = uniform.to(exact)[:, None] * cumulative[:, -1:]
         tokens = torch.searchsorted(cumulative, at, right=True).squeeze(1).clamp(max=logits.shape[-1] - 1)
@@ -110,16 +116,19 @@ def _wave(
     stops: Collection[int],
     max_answer: int,
 ) -> list[Answer]:
-    cache = roomy_cache(network.config, max_answer)
+    most = max(map(len, prompts)) + max_answer
+    cache = roomy_cache(network.config, most, torch.bfloat16 if network.autocast else None)
     logits, mask, position = _read(network, prompts, cache)
     device = logits.device
-    stop_ids = torch.tensor(sorted(stops), device=device)
-    precise = torch.float32 if device.type == "mps" else torch.float64
+    stop_ids = torch.tensor(sorted(stops), dtype=torch.long, device=device)
+    exact = precise(device)
+    # Rounded to float32 a draw could be 1, which no token answers to.
+    draws = torch.from_numpy(uniforms(seeds, max_answer)).to(exact).clamp(max=1 - torch.finfo(exact).eps / 2)
     flight = _Flight(
         list(range(len(prompts))),
         mask,
         position,
-        torch.from_numpy(uniforms(seeds, max_answer)).to(device, precise),
+        draws.to(device),
         torch.zeros(len(prompts), dtype=torch.bool, device=device),
     )
     tokens: list[list[int]] = [[] for _ in prompts]
