@@ -111,9 +111,12 @@ def undo(project: ProjectPaths, agent_id: str, stop_run: str = "") -> Outcome:
     from core.evolution import runs
     from core.state import rollback
 
+    agent = project.agent(agent_id)
+    if rollback.undoable(agent) is None:
+        return Outcome("There is no rollback to undo.", changed=False)
     if stop_run:
         runs.stop(project, stop_run, actor=ACTOR)
-    done = rollback.undo(project.agent(agent_id), ACTOR, live_run=runs.live_run)
+    done = rollback.undo(agent, ACTOR, live_run=runs.live_run)
     return Outcome(f"Undone: {agent_id} is v{done.to_version} again (was v{done.from_version}).")
 
 

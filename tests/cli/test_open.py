@@ -36,7 +36,8 @@ def test_a_directory_and_a_home_are_one_too_many(tmp_path: Path) -> None:
 
 
 def test_what_is_no_state_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "songs").mkdir()
-    ended = call("open", tmp_path, "--plain", "--once", "--json")
+    place = tmp_path / "here"  # what lies beside a directory counts too, and tmp_path stands among other tests'
+    (place / "songs").mkdir(parents=True)
+    ended = call("open", place, "--plain", "--once", "--json")
     assert ended.code == 2
     assert "no agent in it" in ended.document["error"]

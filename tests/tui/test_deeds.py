@@ -9,7 +9,7 @@ import pytest
 
 from core.evolution import runs
 from core.evolution.specs import RunPaths
-from core.state import approvals
+from core.state import approvals, rollback
 from core.state.agents import read_agent
 from core.state.paths import ProjectPaths
 from tests.tui.driving import console, until
@@ -103,6 +103,19 @@ async def test_roll_back_and_undo_by_key(project: ProjectPaths) -> None:
         await pilot.press("u")
         await until(app, pilot, lambda text: "helper is v2 again" in text and "now v2" in text)
     assert agent.agents_md.read_text() == "# Rules of version 2\n"
+
+
+async def test_a_rollback_is_undone_before_the_screen_knows_of_it(project: ProjectPaths) -> None:
+    agent = project.agent(AGENT)
+    async with console(project) as (app, pilot):
+        await until(app, pilot, lambda text: "v2" in text)
+        rollback.roll_back(agent, version=1, actor="another console")
+        assert not app.frame.view.versions.undo
+        await pilot.press("u")
+        await until(app, pilot, lambda text: "helper is v2 again" in text)
+        await pilot.press("u")
+        await until(app, pilot, lambda text: "There is no rollback to undo." in text)
+    assert read_agent(agent).version == 2
 
 
 async def test_right_after_a_change_of_pane_a_rollback_is_asked_about(project: ProjectPaths) -> None:

@@ -192,7 +192,8 @@ class Deeds:
     def undo(self, view: ConsoleView) -> None:
         """Undo the latest rollback."""
         agent_id, live = self._agent(view)
-        if not agent_id or not view.versions.undo:
+        # The view may not know yet of a rollback that was made a moment ago; what stands in the files decides.
+        if not agent_id or (live and not view.versions.undo):
             self.prompt.flash(" There is no rollback to undo.")
             return
         do = partial(commands.undo, self.project, agent_id, live)
