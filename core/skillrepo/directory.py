@@ -33,14 +33,15 @@ TEXT = "SKILL.md"
 _COMING = ".SKILL.md.coming"
 _FORMAT = 1
 _FOLDER = re.compile("(?!\\.)[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+_NAME_BYTES = 255  # what file systems take
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A repository as read from a directory.
 
-    `notes` says what was changed by hand, left out or can't be read. `seen` is folder to hash of the text that was
-    there, for `save`.
+    `notes` says what was changed by hand, left out or can't be read. `seen` is folder to hash of every text that is in
+    the repository, for `save`: what was left out is not in it, and so is never taken for something to remove.
     """
 
     repository: Repository
@@ -58,6 +59,15 @@ class _Index:
     links: tuple[Link, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A skill as it was read: from which folder, and the hash of its text."""
+
+    skill: Skill
+    folder: str
+    digest: str
+
+
 def load(directory: Path) -> Loaded:
     """Read the repository in `directory`; folders that no index names follow in the order of their names.
 
@@ -69,26 +79,29 @@ def load(directory: Path) -> Loaded:
         )
     index = _read_index(directory)
     notes: list[str] = []
-    skills: list[Skill] = []
+    found: list[_Found] = []
     for title, folder in index.folders.items():
-        skill = _indexed(directory / folder, index.hashes[folder], notes)
-        if skill is not None and skill.title != title:
-            notes.append(f"{folder}: was {visible_line(title)!r} and names itself {visible_line(skill.title)!r} now")
-        skills += [skill] if skill is not None else []
-    present = _present(directory)
-    for folder, digest in present.items():
+        one = _indexed(directory / folder, index.hashes[folder], notes)
+        if one is not None and one.skill.title != title:
+            told = f"was {visible_line(title)!r} and names itself {visible_line(one.skill.title)!r} now"
+            notes.append(f"{visible_line(folder)}: {told}")
+        found += [one] if one is not None else []
+    for folder, digest in _present(directory, notes).items():
         if folder not in index.hashes and index.removed.get(folder) != digest:
-            skill = _read_text(directory / folder / TEXT, notes)
-            skills += [skill] if skill is not None else []
-    return Loaded(_repository(skills, index.links, notes), tuple(notes), present)
+            one = _read_text(directory / folder / TEXT, notes)
+            found += [one] if one is not None else []
+    kept = _without_twins(found, notes)
+    seen = {one.folder: one.digest for one in kept}
+    return Loaded(Repository([one.skill for one in kept], index.links), tuple(notes), seen)
 
 
 def save(repository: Repository, directory: Path, *, seen: Mapping[str, str] | None = None) -> None:
     """Make `directory` hold the skills of `repository`; a skill keeps the folder it has.
 
-    `seen` is that of the `Loaded` which the repository came from. Of a folder that `seen` or the index names and whose
-    skill is gone, the SKILL.md is removed, and the folder if nothing else is in it; other folders stay. Raises
-    ConflictError where a text that would be lost was changed by hand since, StorageError; all is as it was then.
+    `seen` is that of the `Loaded` which the repository came from (None: what the index names). Of a folder that it
+    names and whose skill is gone, the SKILL.md is removed, and the folder if nothing else is in it; other folders stay,
+    those of another writer's new skills too. Raises ConflictError where a text that would be lost was changed by hand
+    since, StorageError; all is as it was then.
     """
     readonly.refuse(directory)
     try:
@@ -96,7 +109,7 @@ def save(repository: Repository, directory: Path, *, seen: Mapping[str, str] | N
         with held(directory / ".lock"):
             old = _read_index(directory)
             _complete(directory, old)
-            _exchange(repository, directory, old, {**old.hashes, **(seen or {})})
+            _exchange(repository, directory, old, old.hashes if seen is None else seen)
     except OSError as error:
         raise storage_error(error, directory) from error
 
@@ -113,6 +126,11 @@ def _exchange(repository: Repository, directory: Path, old: _Index, seen: Mappin
             raise ConflictError(
                 f"{visible_line(str(directory / folder / TEXT))} was changed by hand and would be lost.",
                 hint="Read the repository again, or move the file away.",
+            )
+    for folder in changed:
+        if (directory / folder).is_symlink():  # whatever it leads to, it is not this repository
+            raise ConflictError(
+                f"{visible_line(str(directory / folder))} is a symbolic link.", hint="Put a copy in its place."
             )
     for folder in changed:
         (directory / folder).mkdir(exist_ok=True)
@@ -156,43 +174,51 @@ def _assigned(repository: Repository, old: _Index) -> dict[str, str]:
     return folders
 
 
-def _indexed(folder: Path, expected: str, notes: list[str]) -> Skill | None:
+def _indexed(folder: Path, expected: str, notes: list[str]) -> _Found | None:
     coming = folder / _COMING
     if _hash_at(folder / TEXT) != expected and _hash_at(coming) == expected:
         return _read_text(coming, notes)  # the writer was killed before the last step
     if not (folder / TEXT).is_file():
-        notes.append(f"{folder.name}: its {TEXT} is gone")
+        notes.append(f"{visible_line(folder.name)}: its {TEXT} is gone")
         return None
     if _hash_at(folder / TEXT) != expected:
-        notes.append(f"{folder.name}: its {TEXT} was changed by hand")
+        notes.append(f"{visible_line(folder.name)}: its {TEXT} was changed by hand")
     return _read_text(folder / TEXT, notes)
 
 
-def _read_text(path: Path, notes: list[str]) -> Skill | None:
+def _read_text(path: Path, notes: list[str]) -> _Found | None:
+    folder = path.parent.name
     try:
-        return read(path.read_bytes())
+        raw = path.read_bytes()
+        return _Found(read(raw), folder, _hash(raw))
     except UsageError as error:
-        notes.append(f"{path.parent.name}: left out: {visible_line(str(error))}")
+        notes.append(f"{visible_line(folder)}: left out: {visible_line(str(error))}")
     except OSError as error:
-        notes.append(f"{path.parent.name}: left out: {error.strerror}")
+        notes.append(f"{visible_line(folder)}: left out: {error.strerror}")
     return None
 
 
-def _repository(skills: Iterable[Skill], links: tuple[Link, ...], notes: list[str]) -> Repository:
-    kept: dict[str, Skill] = {}
-    for skill in skills:
-        first = kept.get(slug(skill.title))
-        if first is None:
-            kept[slug(skill.title)] = skill
-        else:
-            notes.append(f"{visible_line(skill.title)!r}: left out: it is {visible_line(first.title)!r} once more")
-    return Repository(kept.values(), links)
+def _without_twins(found: Iterable[_Found], notes: list[str]) -> list[_Found]:
+    kept: dict[str, _Found] = {}
+    for one in found:
+        first = kept.setdefault(slug(one.skill.title), one)
+        if first is not one:
+            again, known = visible_line(one.skill.title), visible_line(first.skill.title)
+            notes.append(f"{again!r}: left out: it is {known!r} once more")
+    return list(kept.values())
 
 
-def _present(directory: Path) -> dict[str, str]:
-    """Return folder to hash of its SKILL.md, by name, for every folder that has one."""
-    folders = sorted(entry.name for entry in directory.iterdir() if not entry.name.startswith("."))
-    return {folder: _hash_at(directory / folder / TEXT) for folder in folders if (directory / folder / TEXT).is_file()}
+def _present(directory: Path, notes: list[str] | None = None) -> dict[str, str]:
+    """Return folder to hash of its SKILL.md, of every folder that has one and a name that an index can hold."""
+    folders: dict[str, str] = {}
+    for entry in sorted(directory.iterdir()):
+        if entry.name.startswith(".") or not (entry / TEXT).is_file():
+            continue
+        if _FOLDER.fullmatch(entry.name):
+            folders[entry.name] = _hash_at(entry / TEXT)
+        elif notes is not None:
+            notes.append(f"{visible_line(entry.name)}: left out: rename the folder in plain characters")
+    return folders
 
 
 def _hash(content: bytes) -> str:
@@ -248,6 +274,6 @@ def _text(value: object) -> str:
 def _folder(value: object) -> str:
     """Take a folder's name; one that leads elsewhere is damage."""
     name = _text(value)
-    if not _FOLDER.fullmatch(name):
+    if not _FOLDER.fullmatch(name) or len(name.encode()) > _NAME_BYTES:
         raise ValueError(f"{name!r} is no folder of a skill")
     return name

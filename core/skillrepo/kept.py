@@ -19,7 +19,11 @@ from core.skillrepo.operations import Call, Change, Verdict
 from core.skillrepo.oplog import FILE, OperationLog, read_log
 from core.skillrepo.repository import Repository
 from core.state import readonly
+from core.state.atomic import storage_error
+from core.state.locks import held
 
+_LOCK = ".writer.lock"
+_PATIENCE_S = 60.0  # how long a writer waits for another: thousands of skills take seconds
 HAND_EDIT = "hand_edit"
 """What the log calls a change that no call made."""
 
@@ -44,19 +48,24 @@ def apply(
 ) -> tuple[Verdict, ...]:
     """Carry out calls on the repository in `directory` (made where missing) and log them; return the verdicts.
 
-    Raises ConflictError where a text was changed meanwhile, StorageError; nothing has changed then.
+    One writer at a time: another waits, and judges its calls by what this one left. Raises ConflictError where a text
+    was changed by hand meanwhile, LockedError, StorageError; nothing has changed then.
     """
     readonly.refuse(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    loaded = directories.load(directory)
-    log = OperationLog(directory / FILE)
-    _catch_up(log, loaded.repository)
-    repository = loaded.repository.copy()
-    verdicts = repository.apply(calls, extra=extra)
-    if any(verdict.changes or verdict.links for verdict in verdicts):
-        directories.save(repository, directory, seen=loaded.seen)
-    log.append(verdicts, source)
-    return verdicts
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(error, directory) from error
+    with held(directory / _LOCK, timeout_s=_PATIENCE_S):
+        loaded = directories.load(directory)
+        log = OperationLog(directory / FILE)
+        _catch_up(log, loaded.repository)
+        repository = loaded.repository.copy()
+        verdicts = repository.apply(calls, extra=extra)
+        if any(verdict.changes or verdict.links for verdict in verdicts):
+            directories.save(repository, directory, seen=loaded.seen)
+        log.append(verdicts, source)
+        return verdicts
 
 
 def _catch_up(log: OperationLog, repository: Repository) -> None:

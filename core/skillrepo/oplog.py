@@ -158,6 +158,9 @@ def read_log(path: Path) -> Reading:
     links: tuple[Link, ...] = ()
     entries: list[Entry] = []
     for line in found:
+        if "position" not in line.record and "base" not in line.record:
+            notes.append(f"the line at byte {line.start} is no record of ours")
+            continue
         try:
             if "base" in line.record and not entries:
                 base = tuple(read(content) for content in line.record["base"])
@@ -166,7 +169,10 @@ def read_log(path: Path) -> Reading:
             entry = _entry(line.record)
         except (AttributeError, KeyError, TypeError, ValueError, UsageError) as error:
             what = f"the record at byte {line.start} can't be read"
-            raise DamagedError(f"{visible_line(str(path))}: {what}: {visible_line(str(error))}") from error
+            raise DamagedError(
+                f"{visible_line(str(path))}: {what}: {visible_line(str(error))}",
+                hint="The skills are not hurt. Move the log away: a new one begins with them as they stand.",
+            ) from error
         if entry.position != len(entries) + 1:
             notes.append(f"position {len(entries) + 1} is missing; states behind position {len(entries)} are unknown")
             break
@@ -216,7 +222,7 @@ def _entry(record: Mapping[str, Any]) -> Entry:
     if not isinstance(arguments, dict | None) or not isinstance(source, dict):
         raise TypeError("arguments or source is no object")
     position, valid = record["position"], record["valid"]
-    if not isinstance(position, int) or not isinstance(valid, bool):
+    if not isinstance(position, int) or isinstance(position, bool) or not isinstance(valid, bool):
         raise TypeError("position is no whole number or valid no boolean")
     changes = tuple((change["before"], change["after"]) for change in record["changes"])
     if not all(isinstance(part, str | None) for change in changes for part in change):
