@@ -21,6 +21,7 @@ from core.statistics import intervals, power, spread, student
 from core.statistics.holm import holm
 
 ALPHA = 0.05
+_ROUNDING = 1e-12  # a standard deviation below this is what subtracting floats leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +126,16 @@ def contrasts(full: Sequence[float], others: Mapping[str, Sequence[float]]) -> l
 
 
 def paired_t(differences: Sequence[float]) -> float | None:
-    """Return the two-sided p-value of the mean difference; None for fewer than two, 1 where all are 0."""
+    """Return the two-sided p-value of the mean difference; None for fewer than two, 1 where all are 0.
+
+    Seeds that differ by the same amount leave Student's test nothing to divide by; they count as so many fair coins
+    that fell on one side, so that two which agree by chance are no finding.
+    """
     told = spread.spread(differences)
     if told is None or told.std is None:
         return None
-    if told.std == 0:
-        return 1.0 if told.mean == 0 else 0.0
+    if told.std < _ROUNDING:
+        return 1.0 if abs(told.mean) < _ROUNDING else 2.0 ** (1 - told.count)
     t = abs(told.mean) / (told.std / len(differences) ** 0.5)
     return 2 * (1 - student.student_cdf(t, len(differences) - 1))
 

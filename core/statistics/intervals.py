@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.statistics.spread import finite
 from core.statistics.student import normal_quantile, student_quantile
 
 
@@ -50,8 +51,9 @@ def clustered_bootstrap(
 
     Empty clusters are left out. None for fewer than two clusters: nothing tells then how streams differ. With fewer
     than about ten clusters it is too narrow (the means of three clusters take ten values); see `over_clusters`.
+    Raises ValueError where a value is not finite.
     """
-    sums = [(math.fsum(values), len(values)) for values in clusters if values]
+    sums = [(math.fsum(finite(values)), len(values)) for values in clusters if values]
     if len(sums) < 2:
         return None
     draw = random.Random(seed)  # noqa: S311  # a bootstrap, not a secret
@@ -67,9 +69,11 @@ def clustered_bootstrap(
 def over_clusters(clusters: Sequence[Sequence[float]], *, confidence: float = 0.95) -> Interval | None:
     """Return Student's interval of the mean of cluster means, with clusters - 1 degrees of freedom.
 
-    Each cluster counts once, however large. It is wide where there are few, and honest. None for fewer than two.
+    Each cluster counts once, however large. It is wide where there are few, and honest; clusters that agree by chance
+    have no width, so it is never the only sign of a difference. None for fewer than two. Raises ValueError where a
+    value is not finite.
     """
-    means = [statistics.fmean(values) for values in clusters if values]
+    means = [statistics.fmean(finite(values)) for values in clusters if values]
     if len(means) < 2:
         return None
     half = student_quantile((1 + confidence) / 2, len(means) - 1) * statistics.stdev(means) / math.sqrt(len(means))

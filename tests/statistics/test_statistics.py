@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from fractions import Fraction
 
 import pytest
@@ -230,3 +231,25 @@ def test_holm_keeps_the_order_and_never_helps(values: list[float]) -> None:
     adjusted = [found[name] for name in ordered]
     assert all(p is not None and given_[name] <= p <= 1 for name, p in zip(ordered, adjusted, strict=True))
     assert adjusted == sorted(p for p in adjusted if p is not None)
+
+
+# --------------------------------------------------------------------------------------- what is no measurement
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused_and_never_averaged(value: float) -> None:
+    # FAULTS: non-finite values.
+    for ask in (
+        lambda: spread([0.5, value]),
+        lambda: over_clusters([[0.5], [value]]),
+        lambda: clustered_bootstrap([[0.5], [value, 0.1]], seed=1, resamples=10),
+    ):
+        with pytest.raises(ValueError, match="not finite"):
+            ask()
+
+
+def test_an_exact_test_of_thousands_of_pairs_takes_no_time() -> None:
+    began = time.process_time()
+    assert mcnemar(10_000, 10_001) == 1.0
+    assert mcnemar(9_000, 10_000) == pytest.approx(4.2e-13, rel=0.05)  # 2 (1 - Phi(999 / sqrt(19,000)))
+    assert time.process_time() - began < 5

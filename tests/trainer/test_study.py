@@ -39,6 +39,9 @@ def test_a_paired_t_by_hand() -> None:
     assert paired_t([1.0, 2.0, 3.0]) == pytest.approx(0.07418, abs=1e-5)
     assert paired_t([0.5]) is None
     assert paired_t([0.0, 0.0]) == 1.0
+    # Seeds that agree by chance are no certainty (FAULTS: statistics, no width for free): 2 / 2^n, rounding or not.
+    assert paired_t([0.05, 0.05]) == 0.5
+    assert paired_t([0.3 - 0.1, 0.2, 0.1 + 0.1]) == 0.25
 
 
 @pytest.mark.meets("K14")
