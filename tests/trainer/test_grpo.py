@@ -1,7 +1,12 @@
-"""GRPO against a reference written down again from TRL's formulae, on fixed tensors (K10, lesson 8)."""
+"""GRPO against two references on fixed tensors (K10, lesson 8), neither of which takes a line from `trainer.grpo`.
+
+One is TRL's formulae written down again, the other the paper's in plain numbers, with the gradient by hand.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -75,6 +80,9 @@ def test_loss_and_gradient_equal_the_reference(beta: float, mean: Any, loss_type
     options = GrpoOptions(beta=beta, ratio=level, loss_mean=mean)
     ours = surrogate(Scored(now, mask), old, advantage, options, reference=reference)
     (our_gradient,) = torch.autograd.grad(ours.loss, now)
+    rho, good = (now - old).exp()[mask > 0], (advantage > 0)[:, None].expand_as(mask)[mask > 0]
+    for far, side in itertools.product((rho > 1.2, rho < 0.8), (good, ~good)):  # all four corners of the clip are there
+        assert bool((far & side).any())
     theirs = trl_loss(now, old, reference, mask, advantage, level=level, loss_type=loss_type, beta=beta)
     (their_gradient,) = torch.autograd.grad(theirs, now)
     torch.testing.assert_close(ours.loss, theirs)
@@ -103,6 +111,7 @@ def test_the_clip_keeps_what_would_move_too_far_from_having_a_gradient() -> None
     down = surrogate(Scored(now, mask), old, torch.tensor([-1.0]), GrpoOptions())
     (gradient,) = torch.autograd.grad(down.loss, now)
     assert gradient[0, 2] == 0  # ratio 0.5 with a bad answer
+    assert bool((gradient[0, [0, 1, 3]] > 0).all())  # also ratio 1.5: what went the wrong way is brought back
     assert down.clipped == 1.0
 
 
@@ -195,6 +204,101 @@ def test_micro_batches_are_sorted_and_bounded() -> None:
     for batch in batches:
         padded = (max(lengths[row][0] for row in batch) + max(lengths[row][1] for row in batch)) * len(batch)
         assert padded <= 30 or len(batch) == 1
+
+
+REWARDS = ((2.0, 0.5, None, 1.1), (0.3, 0.3, 0.9, -0.4))
+ANSWERS = ((0, 1, 1), (2,), (4, 4), (3, 0, 2, 2, 1), (1, 3), (0,), (2, 4, 4, 0), (3, 3, 1))
+"""Two groups of four rollouts with one answer each, tokens of a vocabulary of five; one reward is unmeasured."""
+
+
+class Kept(Table):
+    """A Table that keeps its first logits, a little moved, as reference."""
+
+    def __init__(self, most_tokens: int) -> None:
+        super().__init__(3, most_tokens)
+        self.first = (self.logits.detach() * 0.8 + 0.1).clone()
+
+    def logprobs(self, *args: Any, reference: bool = False, **kwargs: Any) -> Scored:
+        if not reference:
+            return super().logprobs(*args, **kwargs)
+        now, self.logits = self.logits, nn.Parameter(self.first)
+        try:
+            with torch.no_grad():
+                return super().logprobs(*args, **kwargs)
+        finally:
+            self.logits = now
+
+
+def old_logprob(row: int, place: int, now: float) -> float:
+    """Return what the rollout said: the answer's token was less or more likely then, so that some are clipped."""
+    return now - (-0.5, 0.05, 0.4, -0.1)[(row + place) % 4]
+
+
+def by_hand(
+    logits: list[float], first: list[float], options: GrpoOptions
+) -> tuple[float, list[float], list[tuple[int, float]]]:
+    """Return the loss, its gradient by logit, and the rows that count with their advantages; in plain numbers.
+
+    J = mean[ min(rho A, clip(rho) A) - beta (pi_ref/pi - log(pi_ref/pi) - 1) ], a token at a time; what is clipped on
+    the side that A pulls to has no gradient; d log pi_t / d z_k = ([k = t] - p_k) / temperature.
+    """
+
+    def logs(values: list[float]) -> list[float]:
+        scaled = [value / options.temperature for value in values]
+        whole = math.log(sum(math.exp(value) for value in scaled))
+        return [value - whole for value in scaled]
+
+    now, kept = logs(logits), logs(first)
+    counted: list[tuple[int, float]] = []
+    for group, rewards in enumerate(REWARDS):
+        known = [value for value in rewards if value is not None]
+        mean = sum(known) / len(known)
+        variance = sum((value - mean) ** 2 for value in known) / (len(known) - 1)
+        scale = variance**0.5 + 1e-6 if options.std else 1.0
+        counted += [(group * 4 + at, (r - mean) / scale) for at, r in enumerate(rewards) if r is not None]
+    tokens = sum(len(ANSWERS[row]) for row, _ in counted)
+    loss, gradient = 0.0, [0.0] * len(logits)
+    for row, advantage in counted:
+        answer = ANSWERS[row]
+        weight = 1 / tokens if options.loss_mean == "token" else 1 / (len(counted) * len(answer))
+        for place, token in enumerate(answer):
+            rho = math.exp(now[token] - old_logprob(row, place, now[token]))
+            inside = min(max(rho, 1 - options.epsilon), 1 + options.epsilon)
+            slope = rho * advantage if rho * advantage <= inside * advantage else 0.0
+            away = kept[token] - now[token]
+            gain = min(rho * advantage, inside * advantage) - options.beta * (math.exp(away) - away - 1)
+            slope -= options.beta * (1 - math.exp(away))
+            loss -= weight * gain
+            for k, log in enumerate(now):
+                gradient[k] -= weight * slope * ((k == token) - math.exp(log)) / options.temperature
+    return loss, gradient, counted
+
+
+@pytest.mark.meets("K10")
+@pytest.mark.parametrize("std", [False, True])
+@pytest.mark.parametrize("mean", ["token", "sequence"])
+@pytest.mark.parametrize("beta", [0.0, 0.1])
+def test_from_rewards_to_gradient_it_is_what_plain_numbers_give(std: bool, mean: Any, beta: float) -> None:
+    options = GrpoOptions(std=std, loss_mean=mean, beta=beta, temperature=0.7)
+    for most_tokens in (1, 12, 10_000):  # a row a batch, a few, all
+        policy: Any = Kept(most_tokens)
+        logs = torch.log_softmax(policy.logits.detach() / 0.7, 0).tolist()
+        loss, gradient, counted = by_hand(policy.logits.tolist(), policy.first.tolist(), options)
+        gains = [gain for group in REWARDS for gain in advantages(group, std=std)]
+        assert [row for row, gain in enumerate(gains) if gain is not None] == [row for row, _ in counted]
+        assert [gain for gain in gains if gain is not None] == pytest.approx([gain for _, gain in counted])
+        made = [
+            Sample(
+                (0, row), ANSWERS[row], tuple(old_logprob(row, i, logs[t]) for i, t in enumerate(ANSWERS[row])), gain
+            )
+            for row, gain in enumerate(gains)
+            if gain is not None
+        ]
+        parts = accumulate(policy, made, options)
+        assert float(parts.loss) == pytest.approx(loss, abs=1e-6)
+        assert policy.logits.grad.tolist() == pytest.approx(gradient, abs=1e-6)
+        assert max(map(abs, gradient)) > 1e-3
+        assert parts.clipped > 0
 
 
 @pytest.mark.meets("K10")
