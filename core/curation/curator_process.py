@@ -26,6 +26,7 @@ STARTING_S = 180.0
 """How long a policy may take to load: torch, weights of some gigabytes."""
 ANSWERING_S = 1_800.0
 """How long one batch may take."""
+_LONGEST = 256 << 20  # bytes of one answer: a batch of long ones is some megabytes
 _LAST_WORDS = 2_000  # bytes of standard error that a failure may quote from
 
 
@@ -66,7 +67,7 @@ class CuratorProcess:
             if hello.get("hello") != PROTOCOL or not isinstance(hello.get("curator"), str):
                 raise self._failure("does not speak our protocol")
         except BaseException:
-            self.close()
+            self.close(grace_s=0.5)
             raise
         self._name = hello["curator"]
         return self
@@ -74,7 +75,7 @@ class CuratorProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(grace_s=5.0 if error is None else 0.5)  # one that failed has nothing to finish
 
     def close(self, *, grace_s: float = 5.0) -> None:
         """Let it go: its input ends, and after `grace_s` seconds it is killed."""
@@ -117,10 +118,10 @@ class CuratorProcess:
             raise CuratorProcessError("The curator's process is not open.")
         self._number += 1
         line = strict_json.dumps({"id": self._number, **question}).encode("utf-8") + b"\n"
+        deadline = time.monotonic() + self._answering_s
         try:
-            process.stdin.write(line)
-            process.stdin.flush()
-        except (BrokenPipeError, OSError) as error:
+            self._write(process.stdin.fileno(), line, deadline)
+        except OSError as error:
             raise self._failure("ended") from error
         reply = self._read(self._answering_s)
         if reply.get("id") != self._number:
@@ -130,6 +131,18 @@ class CuratorProcess:
                 f"The curator says: {visible_line(reply['error'])}", hint=str(reply.get("hint", ""))
             )
         return reply
+
+    def _write(self, descriptor: int, line: bytes, deadline: float) -> None:
+        """Write a line to a process that may have stopped reading: a pipe that stays full is silence too."""
+        os.set_blocking(descriptor, False)
+        view = memoryview(line)
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_WRITE)
+            while view:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise self._failure(f"took no question for {self._answering_s:g} s")
+                with contextlib.suppress(BlockingIOError):
+                    view = view[os.write(descriptor, view) :]
 
     def _read(self, patience_s: float) -> dict[str, Any]:
         """Return the next line of its output as an object."""
@@ -147,16 +160,21 @@ class CuratorProcess:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         deadline = time.monotonic() + patience_s
-        pieces = [self._rest]
+        pieces, size = [self._rest], len(self._rest)
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
             while b"\n" not in pieces[-1]:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise self._failure(f"said nothing for {patience_s:g} s")
+                left = deadline - time.monotonic()
+                # A process that writes without an end is always ready; the clock is asked all the same.
+                if left < 0 or not selector.select(left):
+                    raise self._failure(f"gave no answer for {patience_s:g} s")
                 piece = os.read(descriptor, 1 << 20)
                 if not piece:
                     raise self._failure("ended")
                 pieces.append(piece)
+                size += len(piece)
+                if size > _LONGEST:
+                    raise self._failure(f"wrote more than {_LONGEST >> 20} MiB without a line end")
         line, _, self._rest = b"".join(pieces).partition(b"\n")
         return line
 

@@ -94,7 +94,7 @@ def test_a_process_that_dies_says_its_last_words() -> None:
         ('print(\'{"hello": 99, "curator": "x"}\')', "does not speak our protocol"),
         ("print('[1]')", "no object"),
         ("print('nonsense')", "no JSON"),
-        ("import time; time.sleep(60)", "said nothing for 0.3 s"),
+        ("import time; time.sleep(60)", "gave no answer for 0.3 s"),
     ],
 )
 def test_a_process_that_cannot_begin_is_told_and_gone(script: str, words: str) -> None:
@@ -104,6 +104,47 @@ def test_a_process_that_cannot_begin_is_told_and_gone(script: str, words: str) -
         curator.__enter__()
     with pytest.raises(CuratorProcessError, match="not open"):
         curator.refuses("x")
+
+
+HELLO = """
+import sys, time
+out = sys.stdout.buffer
+out.write(b'{"hello": 1, "curator": "odd"}\\n')
+out.flush()
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("time.sleep(60)", r"took no question for 0\.5 s"),
+        ("sys.stdin.readline(); time.sleep(60)", r"gave no answer for 0\.5 s"),
+        # One that writes without an end is never silent, and its patience must run out all the same.
+        ("while True: out.write(b'x' * 100_000); time.sleep(0.01)", r"no question for|no answer for 0\.5 s"),
+        ("sys.stdin.readline()\nwhile True: out.write(b'x' * 100_000); time.sleep(0.01)", r"no answer for 0\.5 s"),
+        ("sys.stdin.readline(); out.write(b'\\xff\\xfe\\n'); out.flush(); time.sleep(60)", "no JSON"),
+        ('sys.stdin.readline(); out.write(b\'{"id": 1, "curations": []}\\n\')', "0 answers to 1 questions"),
+    ],
+    ids=["reads nothing", "is silent", "floods at once", "floods", "answers bytes", "answers nothing"],
+)
+def test_whatever_a_process_does_its_time_is_kept(does: str, words: str) -> None:
+    # FAULTS: timeouts not enforced. The question is longer than any pipe takes.
+    question = given_input(text="x" * 300_000)
+    with (
+        pytest.raises(CuratorProcessError, match=words),
+        CuratorProcess([sys.executable, "-S", "-c", HELLO + does], answering_s=0.5) as curator,
+    ):
+        curator.curate([question])
+
+
+def test_an_answer_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.curation.curator_process._LONGEST", 1 << 20)
+    script = HELLO + "sys.stdin.readline(); out.write(b'x' * (4 << 20)); out.flush(); time.sleep(60)"
+    with (
+        pytest.raises(CuratorProcessError, match="1 MiB without a line end"),
+        CuratorProcess([sys.executable, "-S", "-c", script]) as curator,
+    ):
+        curator.curate([given_input()])
 
 
 def test_it_ends_with_its_context(tmp_path: Path) -> None:
