@@ -13,10 +13,10 @@ from core.curation.asking import Model, model_named
 from core.curation.content_judge import ContentJudge, Judgements, ModelJudge, RuleJudge
 from core.curation.curators import Curator
 from core.curation.executors import Executor, MeteredExecutor, ModelExecutor, ScriptedExecutor, check_executor
-from core.curation.memp import MempArm
+from core.curation.memp import memp_arm
 from core.curation.meter import Meter
 from core.curation.model_curator import ModelCurator
-from core.curation.reasoning_bank import ReasoningBankArm
+from core.curation.reasoning_bank import reasoning_bank_arm
 from core.curation.self_judgement import ModelOpinion, OwnOpinion, SelfJudge, WorldVerdict
 from core.curation.stream_spec import StreamSpec
 from core.curation.verbatim import VerbatimCurator
@@ -113,9 +113,9 @@ class Workshop:
         except ExuviaError as error:
             return NotRun(name, str(error))
         if name == "reasoningbank":
-            return ReasoningBankArm(model)
+            return reasoning_bank_arm(model)
         if name == "memp":
-            return MempArm(model)
+            return memp_arm(model)
         curator = ModelCurator(model, native=self.spec.native, extra=self.spec.extra)
         return self._curated(name, lambda: nullcontext(curator))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -36,6 +37,7 @@ from core.state.paths import ProjectPaths
 T = TypeVar("T")
 MAX_TOKENS = 4_096  # of an answer: Table 4's longest response
 PARALLEL = 8
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,11 @@ class Asker:
         if not calls and not any(text.strip() for text in texts):
             raise ProviderError("the reply was empty", status="malformed", usage=finished.usage)
         return Answered("\n".join(texts), tuple(calls), finished.usage)
+
+
+def without_thought(text: str) -> str:
+    """Return an answer without the thought that some models write before it, and without blanks around it."""
+    return _THOUGHT.sub("", text).strip()
 
 
 def together(model: Model, questions: Sequence[Callable[[Asker], Awaitable[T]]]) -> list[T]:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from core.curation.asking import Asker, Model, together
+from core.curation.asking import Asker, Model, together, without_thought
 from core.curation.fields import Fields
 from core.curation.prompt import trajectory_text
 from core.curation.worlds import ContentVerdict, Episode, World
@@ -66,7 +66,6 @@ VALID is true only if all four hold. Answer with one JSON object and nothing els
 {"VALID": true or false, "ISSUES": [the criteria that do not hold], "EXPLANATION": "one or two sentences"}
 """
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 class Judgements:
@@ -141,7 +140,7 @@ def question_text(content: str, episode: Episode) -> str:
 
 def read_verdict(text: str) -> ContentVerdict:
     """Return the judgement in an answer: one JSON object with exactly three keys, else unmeasured with the reason."""
-    plain = _THOUGHT.sub("", text).strip()
+    plain = without_thought(text)
     fenced = _FENCED.match(plain)
     try:
         value = strict_json.parse(fenced.group(1) if fenced else plain, unique=True)

@@ -14,22 +14,20 @@ judgement is the stream's self-judgement, the same as for every other arm.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from core.curation.arms import Learned, Stream
-from core.curation.asking import Asker, Model, together
+from core.curation.asking import Model, without_thought
 from core.curation.curators import CurationInput
+from core.curation.distilled import DistilledArm, Question, attempt_text
 from core.curation.experiences import most_alike
 from core.curation.fields import Fields
 from core.curation.memories import Memory, Operation
 from core.curation.prompt import trajectory_text
 from core.curation.worlds import Task
 from core.foundation.visible import visible, visible_line
-from core.models.interface import ProviderError
 from core.skillrepo.skill import Skill
 
 MEMORIES = 3
@@ -46,7 +44,7 @@ is missing, and write the whole script again, corrected, as a numbered list that
 Write nothing but the list.
 """
 _STEP = re.compile(r"^\s*\d+[.)]\s+\S", re.MULTILINE)
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_LACKING = "the answer holds no numbered step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,62 +100,33 @@ class ProceduralMemory:
         return (Operation("insert", built.title, True, content=built.skill.content),)
 
 
-@dataclass(frozen=True, slots=True)
-class MempArm:
-    """The arm; `model` writes scripts, and is the executor's as a rule."""
-
-    model: Model
-    memories: int = MEMORIES
-    name: str = "memp"
-    static: bool = False
-
-    def working(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def refuses(self, world: str) -> str:
-        del world
-        return ""
-
-    def memory(self, stream: Stream) -> Memory:
-        del stream
-        return ProceduralMemory(self.memories)
-
-    def learn(self, attempts: Sequence[tuple[Memory, CurationInput]]) -> Sequence[Learned]:
-        return together(self.model, [partial(_update, memory=memory, given=given) for memory, given in attempts])
+def memp_arm(model: Model, memories: int = MEMORIES) -> DistilledArm:
+    """Return the arm; `model` writes scripts, and is the executor's as a rule."""
+    return DistilledArm("memp", model, lambda: ProceduralMemory(memories), _question)
 
 
 def read_script(text: str) -> str:
     """Return the script in an answer; empty where it holds no numbered step."""
-    script = visible(_THOUGHT.sub("", text).strip())
+    script = visible(without_thought(text))
     return script if _STEP.search(script) else ""
 
 
-async def _update(asker: Asker, memory: Memory, given: CurationInput) -> Learned:
+def _question(memory: Memory, given: CurationInput) -> Question | None:
     assert isinstance(memory, ProceduralMemory)
-    if given.judged is None:
-        return Learned(None, failure="nobody judged the attempt")
-    used = memory.titled(given.retrieved[0].title) if given.retrieved else None
-    if not given.judged and used is None:
-        return Learned(None)  # a failure without a memory to blame teaches Memp nothing
     episode = given.episode
-    attempt = f"# Task\n{episode.task.text.strip()}\n\n# What happened\n{trajectory_text(episode)}\n"
-    system = _SCRIPT if given.judged or used is None else _REVISE
-    user = attempt if given.judged or used is None else f"# The script\n{used.script}\n\n{attempt}"
-    try:
-        answer = await asker.ask(system, user, seed=given.seed)
-    except ProviderError as error:
-        if error.permanent:
-            raise
-        return Learned(None, failure=str(error))
-    script, usage = read_script(answer.text), answer.usage
-    prompt_tokens = None if usage is None else usage.cache_read + usage.cache_write
-    answer_tokens = None if usage is None else usage.output
-    if not script:
-        return Learned(None, prompt_tokens, answer_tokens, "the answer holds no numbered step")
-    change: dict[str, Any]
-    if given.judged or used is None:
-        kept = visible(trajectory_text(episode, limit=_TRAJECTORY_LIMIT))
-        change = {"task": episode.task.text, "trajectory": kept, "script": script}
-    else:
-        change = {"revise": used.number, "script": script}
-    return Learned(change, prompt_tokens, answer_tokens)
+    if given.judged:
+        kept = {
+            "task": episode.task.text,
+            "trajectory": visible(trajectory_text(episode, limit=_TRAJECTORY_LIMIT)),
+        }
+        return Question(_SCRIPT, attempt_text(given), partial(_change, about=kept), _LACKING)
+    used = memory.titled(given.retrieved[0].title) if given.retrieved else None
+    if used is None:
+        return None  # a failure without a memory to blame teaches Memp nothing
+    user = f"# The script\n{used.script}\n\n{attempt_text(given)}"
+    return Question(_REVISE, user, partial(_change, about={"revise": used.number}), _LACKING)
+
+
+def _change(text: str, *, about: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    script = read_script(text)
+    return {**about, "script": script} if script else None

@@ -13,22 +13,19 @@ as for every other arm. Memory-aware test-time scaling is left out: one attempt 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from core.curation.arms import Learned, Stream
-from core.curation.asking import Asker, Model, together
+from core.curation.asking import Model, without_thought
 from core.curation.curators import CurationInput
+from core.curation.distilled import DistilledArm, Question, attempt_text
 from core.curation.experiences import most_alike
 from core.curation.fields import Fields
 from core.curation.memories import Memory, Operation
-from core.curation.prompt import trajectory_text
 from core.curation.worlds import Task
 from core.foundation.visible import visible, visible_line
-from core.models.interface import ProviderError
 from core.skillrepo.skill import Skill
 
 MOST_ITEMS = 3
@@ -61,7 +58,6 @@ _ITEM = re.compile(
     r"## Content[ \t]*\n(?P<content>.*?)(?=^# Memory Item|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +102,9 @@ class ReasoningBank:
         return tuple(Operation("insert", item.title, True, content=item.skill.content) for item in items)
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningBankArm:
-    """The arm; `model` distils, and is the executor's as a rule."""
-
-    model: Model
-    experiences: int = EXPERIENCES
-    name: str = "reasoningbank"
-    static: bool = False
-
-    def working(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def refuses(self, world: str) -> str:
-        del world
-        return ""
-
-    def memory(self, stream: Stream) -> Memory:
-        del stream
-        return ReasoningBank(self.experiences)
-
-    def learn(self, attempts: Sequence[tuple[Memory, CurationInput]]) -> Sequence[Learned]:
-        return together(self.model, [partial(_distil, given=given) for _, given in attempts])
+def reasoning_bank_arm(model: Model, experiences: int = EXPERIENCES) -> DistilledArm:
+    """Return the arm; `model` distils, and is the executor's as a rule."""
+    return DistilledArm("reasoningbank", model, lambda: ReasoningBank(experiences), _question)
 
 
 def read_items(text: str) -> tuple[Item, ...]:
@@ -138,34 +115,18 @@ def read_items(text: str) -> tuple[Item, ...]:
             visible_line(" ".join(match["description"].split())),
             visible(match["content"].strip()),
         )
-        for match in _ITEM.finditer(_THOUGHT.sub("", text).strip())
+        for match in _ITEM.finditer(without_thought(text))
     )
     return tuple(item for item in found if item.title and item.content)[:MOST_ITEMS]
 
 
-async def _distil(asker: Asker, given: CurationInput) -> Learned:
-    if given.judged is None:
-        return Learned(None, failure="nobody judged the attempt")
-    episode = given.episode
-    user = f"# Task\n{episode.task.text.strip()}\n\n# What happened\n{trajectory_text(episode)}\n"
-    try:
-        answer = await asker.ask(_SUCCESS if given.judged else _FAILURE, user, seed=given.seed)
-    except ProviderError as error:
-        if error.permanent:
-            raise
-        return Learned(None, failure=str(error))
-    items = read_items(answer.text)
-    usage = answer.usage
-    return Learned(
-        {
-            "query": episode.task.text,
-            "items": [
-                {"title": item.title, "description": item.description, "content": item.content} for item in items
-            ],
-        }
-        if items
-        else None,
-        None if usage is None else usage.cache_read + usage.cache_write,
-        None if usage is None else usage.output,
-        "" if items else "the answer holds no memory item",
-    )
+def _question(memory: Memory, given: CurationInput) -> Question:
+    del memory
+    system = _SUCCESS if given.judged else _FAILURE
+    read = partial(_change, query=given.episode.task.text)
+    return Question(system, attempt_text(given), read, "the answer holds no memory item")
+
+
+def _change(text: str, *, query: str) -> Mapping[str, Any] | None:
+    items = [asdict(item) for item in read_items(text)]
+    return {"query": query, "items": items} if items else None

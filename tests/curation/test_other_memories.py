@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.curation.arms import Arm, Learned, Stream
+from core.curation.asking import Model
 from core.curation.curators import CurationInput
+from core.curation.distilled import DistilledArm
 from core.curation.experiences import most_alike
 from core.curation.memories import Memory
-from core.curation.memp import MempArm, read_script
-from core.curation.reasoning_bank import ReasoningBankArm, read_items
+from core.curation.memp import memp_arm, read_script
+from core.curation.reasoning_bank import read_items, reasoning_bank_arm
 from core.curation.worlds import Episode, Step
 from core.models.interface import ProviderError
 
@@ -73,7 +75,7 @@ def test_experiences_are_found_by_the_words_of_their_tasks() -> None:
 
 def test_reasoningbank_appends_items_of_successes_and_failures_and_gives_those_of_the_nearest_one() -> None:
     script = Script(lambda request: ITEMS if "succeeded" in request.system_prompt else ITEMS.replace("pot", "pan"))
-    arm = ReasoningBankArm(script.model)
+    arm = reasoning_bank_arm(script.model)
     memory = arm.memory(STREAM)
     won, failed = learn(arm, memory, attempt(0, True)), learn(arm, memory, attempt(1, False))
     assert "failed" in script.seen[1].system_prompt
@@ -96,7 +98,7 @@ def test_reasoningbank_takes_three_items_at_most_and_nothing_that_is_none() -> N
     assert read_items("Use the pot.") == ()
     assert read_items("# Memory Item 1\n## Title\n\n## Content\nx") == ()
     script = Script(lambda request: "Use the pot.")
-    arm = ReasoningBankArm(script.model)
+    arm = reasoning_bank_arm(script.model)
     learned = learn(arm, arm.memory(STREAM), attempt(0, True))
     assert learned.change is None
     assert learned.failure == "the answer holds no memory item"
@@ -104,7 +106,7 @@ def test_reasoningbank_takes_three_items_at_most_and_nothing_that_is_none() -> N
 
 def test_memp_stores_successes_as_trajectory_and_script() -> None:
     script = Script(lambda request: "1. Take the pot.\n2. Boil it.")
-    arm = MempArm(script.model)
+    arm = memp_arm(script.model)
     memory = arm.memory(STREAM)
     learned = learn(arm, memory, attempt(0, True))
     (skill,) = memory.find(5, task(0))
@@ -116,7 +118,7 @@ def test_memp_stores_successes_as_trajectory_and_script() -> None:
 
 def test_memp_revises_in_place_the_memory_that_a_failure_used() -> None:
     script = Script(lambda request: "1. Corrected." if "repair" in request.system_prompt else "1. First.")
-    arm = MempArm(script.model)
+    arm = memp_arm(script.model)
     memory = arm.memory(STREAM)
     changes = [learn(arm, memory, attempt(0, True)).change, learn(arm, memory, attempt(2, True)).change]
     used = memory.find(1, task(0))
@@ -133,14 +135,14 @@ def test_memp_revises_in_place_the_memory_that_a_failure_used() -> None:
 
 def test_memp_learns_nothing_from_a_failure_without_a_memory_to_blame() -> None:
     script = Script(lambda request: "1. x")
-    arm = MempArm(script.model)
+    arm = memp_arm(script.model)
     assert learn(arm, arm.memory(STREAM), attempt(0, False)) == Learned(None)
     assert script.seen == []
     assert read_script("Be careful.") == ""
 
 
-@pytest.mark.parametrize("kind", [ReasoningBankArm, MempArm])
-def test_what_is_lost_or_unjudged_is_said_and_changes_nothing(kind: type[Any]) -> None:
+@pytest.mark.parametrize("kind", [reasoning_bank_arm, memp_arm])
+def test_what_is_lost_or_unjudged_is_said_and_changes_nothing(kind: Callable[[Model], DistilledArm]) -> None:
     arm = kind(Script(lambda request: overloaded()).model)
     assert learn(arm, arm.memory(STREAM), attempt(0, True)).failure == "the provider is overloaded"
     assert learn(arm, arm.memory(STREAM), attempt(0, None)).failure == "nobody judged the attempt"
@@ -148,8 +150,8 @@ def test_what_is_lost_or_unjudged_is_said_and_changes_nothing(kind: type[Any]) -
         learn(kind(Script(lambda request: refused()).model), arm.memory(STREAM), attempt(0, True))
 
 
-@pytest.mark.parametrize("kind", [ReasoningBankArm, MempArm])
-def test_what_a_model_wrote_cannot_reach_a_terminal_raw(kind: type[Any]) -> None:
+@pytest.mark.parametrize("kind", [reasoning_bank_arm, memp_arm])
+def test_what_a_model_wrote_cannot_reach_a_terminal_raw(kind: Callable[[Model], DistilledArm]) -> None:
     text = ITEMS.replace("Use the pot", "Use \x1b[2J").replace("Then wait.", "\x1b]0;x\x07") + "1. \x1b[2J\n"
     arm = kind(Script(lambda request: text).model)
     memory = arm.memory(STREAM)
