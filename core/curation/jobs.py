@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -26,6 +25,7 @@ from core.foundation.errors import ConflictError
 from core.foundation.visible import decode
 from core.state import atomic, readonly
 from core.state.locks import LockedError, held
+from core.state.paths import WorkPaths
 
 HEARTBEAT_S = 1.0
 STOP_GRACE_S = 20.0  # a trainer finishes the batch it is in, and writes a checkpoint
@@ -35,20 +35,10 @@ _PAUSE_POLL_S = 0.2
 Order = Literal["run", "pause"]
 
 
-@dataclass(frozen=True, slots=True)
-class JobPaths:
+class JobPaths(WorkPaths):
     """The files that every job has."""
 
-    root: Path
-
-    @property
-    def id(self) -> str:
-        return self.root.name
-
-    @property
-    def spec(self) -> Path:
-        """What it works by, resolved: every setting."""
-        return self.root / "spec.json"
+    __slots__ = ()
 
     @property
     def request(self) -> Path:
@@ -64,25 +54,6 @@ class JobPaths:
     def summary(self) -> Path:
         """What came out, written at the end."""
         return self.root / "summary.json"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def engine(self) -> Path:
-        """Which process works on it (core.agents.isolation.processes)."""
-        return self.root / "engine.pid"
-
-    @property
-    def heartbeat(self) -> Path:
-        """Touched each second by a living process."""
-        return self.root / "heartbeat"
-
-    @property
-    def log(self) -> Path:
-        """What the process wrote to its terminal, had it one."""
-        return self.root / "engine.log"
 
     @property
     def control(self) -> Path:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from core.foundation.clock import IDENTIFIER
 from core.foundation.errors import UsageError
-from core.state.paths import ProjectPaths
+from core.state.paths import ProjectPaths, WorkPaths
 
 Kind = Literal["build", "optimize", "try", "curate", "evaluate"]
 
@@ -23,41 +22,18 @@ ENGINES: Mapping[str, str] = {"curate": "core.curation.engine"}
 ENGINE = "core.evolution.engine"
 
 
-@dataclass(frozen=True, slots=True)
-class RunPaths:
+class RunPaths(WorkPaths):
     """A run's directory, `<project>/.exuvia/runs/<run-id>/`."""
 
-    root: Path
-
-    @property
-    def id(self) -> str:
-        return self.root.name
+    __slots__ = ()
 
     @property
     def project(self) -> ProjectPaths:
         return ProjectPaths(self.root.parent.parent.parent)
 
     @property
-    def spec(self) -> Path:
-        return self.root / "spec.json"
-
-    @property
     def journal(self) -> Path:
         return self.root / "journal.jsonl"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def engine(self) -> Path:
-        """Which process the engine is (core.agents.isolation.processes)."""
-        return self.root / "engine.pid"
-
-    @property
-    def heartbeat(self) -> Path:
-        """Touched each second by a living engine."""
-        return self.root / "heartbeat"
 
     @property
     def report(self) -> Path:
@@ -67,11 +43,6 @@ class RunPaths:
     def items(self) -> Path:
         """Per-item rubric results: for the operator, never for the Optimizer."""
         return self.root / "items.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """What the engine's process wrote to its terminal, had it one."""
-        return self.root / "engine.log"
 
     @property
     def lowest(self) -> Path:

@@ -49,6 +49,41 @@ def check_id(kind: str, value: str) -> str:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class WorkPaths:
+    """The files of a directory that is the work of one process: a run of an agent, a training run, a task stream."""
+
+    root: Path
+
+    @property
+    def id(self) -> str:
+        return self.root.name
+
+    @property
+    def spec(self) -> Path:
+        """What it works by, resolved: every setting."""
+        return self.root / "spec.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def engine(self) -> Path:
+        """Which process works on it (core.agents.isolation.processes)."""
+        return self.root / "engine.pid"
+
+    @property
+    def heartbeat(self) -> Path:
+        """Touched each second by a living process."""
+        return self.root / "heartbeat"
+
+    @property
+    def log(self) -> Path:
+        """What the process wrote to its terminal, had it one."""
+        return self.root / "engine.log"
+
+
 def _directories(root: Path) -> Iterator[str]:
     """Yield the names of the directories in `root`, sorted; links are none; nothing where `root` is no directory."""
     try:
