@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -80,21 +78,34 @@ def same(one: Path, other: Path) -> None:
     assert events(one, "resume")
 
 
+MORTAL = """
+import os, signal, sys
+from core.curation import training_records
+from trainer.commands.run import main
+
+def write(events, event, _write=training_records.write, /, **fields):
+    _write(events, event, **fields)
+    if event == "step" and fields["step"] == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+training_records.write = write
+main([sys.argv[1], "--json"])
+"""
+"""A run that dies by kill -9 when its second step is told and its checkpoint isn't written."""
+
+
 @pytest.mark.meets("K15", "K16")
 def test_killed_and_resumed_gives_the_same_weights(model: Path, tmp_path: Path) -> None:
     whole, killed = place(tmp_path, "whole"), place(tmp_path, "killed")
-    ask(killed, model)
-    argv = [sys.executable, "-P", "-m", "trainer", "run", str(killed), "--json"]
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        ask(whole, model)
-        assert main([str(whole), "--json"]) == 0  # while the other starts
-        deadline = time.monotonic() + 200
-        while not _said(killed, "step", 2) and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, process.stderr.read() if process.stderr else ""
+    for root in (whole, killed):
+        ask(root, model)
+    argv = [sys.executable, "-P", "-c", MORTAL, str(killed)]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=280, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert [told["step"] for told in events(killed, "checkpoint")] == [0, 1]
     assert not _said(killed, "end", 1)
     assert main([str(killed), "--json"]) == 0
+    assert main([str(whole), "--json"]) == 0
     same(killed, whole)
 
 
