@@ -138,10 +138,11 @@ def measurement(
     )
 
 
-def compared(before: Measurement, after: Measurement, *, seed: int) -> dict[str, Any]:
+def compared(before: Measurement, after: Measurement) -> dict[str, Any]:
     """Return the paired comparison of two arms on the same tasks.
 
-    McNemar takes tasks as independent, which those of one stream are not: the interval is clustered by stream.
+    McNemar takes tasks as independent, which those of one stream are not: the interval is Student's over the
+    differences of whole streams, wide where there are few.
     """
     pairs = paired.pair(
         [won for stream in before.outcomes for won in stream], [won for stream in after.outcomes for won in stream]
@@ -150,7 +151,7 @@ def compared(before: Measurement, after: Measurement, *, seed: int) -> dict[str,
         paired.differences([_number(won) for won in one], [_number(won) for won in other])
         for one, other in zip(before.outcomes, after.outcomes, strict=True)
     ]
-    interval = intervals.clustered_bootstrap(clusters, seed=seed) if len(clusters) > 1 else None
+    interval = intervals.over_clusters(clusters)
     return {
         "difference": pairs.difference,
         "gained": pairs.gained,

@@ -95,6 +95,7 @@ PRESETS: Mapping[str, Preset] = {
                 "retrieval.min_overlap": 0.51,
                 "max_prompt": 136,
                 "max_response": 34,
+                "threads": 1,  # its matrices are too small for more
             },
         ),
         Preset(

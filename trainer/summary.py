@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from core.curation.worlds import World
-from trainer.evaluate import STREAM_SEED, Measurement, compared, gap_closed
+from trainer.evaluate import Measurement, compared, gap_closed
 from trainer.rewards import TERMS
 from trainer.settings import Training
 
@@ -43,8 +43,8 @@ def summary_of(
         "oracle": mixed["oracle"].summary(),
         "grouped": {arm: one.summary() for (stream, arm), one in by_name.items() if stream == "grouped"},
         "gap_closed": gap_closed(success["none"], success["trained"], success["oracle"]),
-        "trained_over_none": compared(mixed["none"], mixed["trained"], seed=STREAM_SEED),
-        "trained_over_base": compared(mixed["base"], mixed["trained"], seed=STREAM_SEED),
+        "trained_over_none": compared(mixed["none"], mixed["trained"]),
+        "trained_over_base": compared(mixed["base"], mixed["trained"]),
         "reward": {name: _ends(history, "reward", name) for name in ("total", *TERMS)},
         "ops": {kind: _shares(history, kind) for kind in ("insert", "update", "delete", "other")},
         "steps": {"done": len(history), "asked": training.steps},

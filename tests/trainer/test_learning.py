@@ -74,5 +74,5 @@ def test_the_whole_demo_on_five_fresh_seeds(tmp_path: Path) -> None:
         assert summary["reward"]["total"]["last"] > summary["reward"]["total"]["first"] + 0.5
         assert summary["ops"]["insert"]["last"] < summary["ops"]["insert"]["first"]
         assert summary["ops"]["update"]["last"] >= 0.5
-        low, _ = summary["trained_over_none"]["interval"]  # clustered by stream
-        assert low > 0.1
+        low, _ = summary["trained_over_none"]["interval"]  # over streams, of which there are three
+        assert low > 0

@@ -94,6 +94,9 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
         sys.stdout.write("\n".join(presets.resolved_lines(training)) + "\n")
         sys.stdout.flush()
     os.environ.setdefault("OMP_NUM_THREADS", str(training.threads))
+    # Threads that spin while they wait for one another starve where other programs want the cores too: two of them
+    # then take ten times as long as one.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from trainer.distributed import joined
     from trainer.making import make_trainer  # torch: only now, so that a wrong request costs nothing
 
