@@ -17,6 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from trainer.finite import require_finite_gradient, require_finite_weights
 from trainer.policies.policy import Policy, Scored
 from trainer.settings import GrpoOptions
 from trainer.together import Alone, Together, share
@@ -204,7 +205,8 @@ def update(
 ) -> UpdateReport:
     """Take one optimizer step a minibatch of `samples`, which come in a random order of the caller's making.
 
-    Samples with advantage 0 stay: they count in the token mean, and in the KL where there is one.
+    Samples with advantage 0 stay: they count in the token mean, and in the KL where there is one. Raises NotFiniteError
+    where a gradient or a weight becomes NaN or infinite.
     """
     together = together or Alone()
     size = max(1, -(-len(samples) // options.minibatches))
@@ -217,13 +219,15 @@ def update(
         parts = accumulate(policy, samples[part * size : (part + 1) * size], options, together=together)
         if not parts.tokens:
             continue
-        norms.append(together.clip_gradients(policy.parameters(), options.max_gradient_norm))
+        norm = together.clip_gradients(policy.parameters(), options.max_gradient_norm)
+        norms.append(require_finite_gradient(norm, float(parts.loss)))
         optimizer.step()
         loss += float(parts.loss) * parts.tokens
         clipped += parts.clipped
         tokens += parts.tokens
         entropy = parts.entropy if entropy is None else entropy + (parts.entropy or 0.0)
         divergence = parts.kl if divergence is None else divergence + (parts.kl or 0.0)
+    require_finite_weights(policy.parameters())
     whole = max(tokens, 1.0)
     return UpdateReport(
         loss=loss / whole,

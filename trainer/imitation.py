@@ -7,6 +7,7 @@ from random import Random
 
 import torch
 
+from trainer.finite import require_finite_gradient, require_finite_weights
 from trainer.policies.policy import Policy
 from trainer.seeds import derive
 from trainer.settings import ImitationOptions
@@ -25,7 +26,10 @@ def imitate(
     on_step: OnStep | None = None,
     together: Together | None = None,
 ) -> float | None:
-    """Train `policy` on pairs of prompt and answer; returns the loss of the last step, None without any."""
+    """Train `policy` on pairs of prompt and answer; returns the loss of the last step, None without any.
+
+    Raises NotFiniteError as `grpo.update` does.
+    """
     together = together or Alone()
     optimizer = torch.optim.AdamW(policy.parameters(), options.lr, weight_decay=0.0)
     draw = Random(derive(seed, "imitation"))
@@ -42,9 +46,10 @@ def imitate(
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             losses.append(float(loss.detach()))
         together.add_gradients(policy.parameters())
-        together.clip_gradients(policy.parameters(), 1.0)
         last = sum(together.gather(losses))
+        require_finite_gradient(together.clip_gradients(policy.parameters(), 1.0), last)
         optimizer.step()
         if on_step is not None and not all(together.gather([on_step(step, last)])):
             break
+    require_finite_weights(policy.parameters())
     return last

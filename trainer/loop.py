@@ -122,13 +122,9 @@ class Trainer:
         )
 
     def _resume(self, found: checkpoint.Checkpoint) -> None:
-        self.policy.restore(checkpoint.weights(found.path))
-        checkpoint.restore_optimizer(found, self.optimizer)
-        self.step = found.step
-        self.history = list(found.state["history"])
-        self.validated = {int(step): share for step, share in found.state["validated"].items()}
-        self.spent = float(found.state["seconds"])
-        self.cpu_spent = float(found.state["cpu_seconds"])
+        before = checkpoint.restore(found, self.policy, self.optimizer)
+        self.step, self.history, self.validated = found.step, before.history, before.validated
+        self.spent, self.cpu_spent = before.seconds, before.cpu_seconds
         self._reference()
         self._say("resume", step=self.step)
 
@@ -218,8 +214,8 @@ class Trainer:
         last = number == training.steps
         if training.evaluate_every and (number % training.evaluate_every == 0 or last):
             self._validate("trained")
-        if training.checkpoint_every and (number % training.checkpoint_every == 0 or last):
-            self._keep()
+        if last or (training.checkpoint_every and number % training.checkpoint_every == 0):
+            self._keep()  # the last one always: without it there is nothing that was trained
 
     def _finish(self) -> dict[str, Any]:
         """Measure every arm on the final tasks, the best checkpoint as "trained", and write the summary."""

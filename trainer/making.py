@@ -35,7 +35,8 @@ def make_trainer(
     """Return the trainer of a run. Raises UsageError where something it names isn't there."""
     torch.set_num_threads(training.threads)
     torch.manual_seed(derive(training.seed, "torch"))
-    project = ProjectPaths(work.job.root.parents[2])  # <project>/.exuvia/training/<id>
+    root = work.job.root  # <project>/.exuvia/training/<id>; a directory of somebody's own may lie anywhere
+    project = ProjectPaths(root.parents[2] if len(root.parents) > 2 else root)
     return Trainer(
         training=training,
         world=world,

@@ -277,27 +277,46 @@ def training_of(document: Mapping[str, Any]) -> Training:
 _TOP = frozenset(one.name for one in fields(Training))
 
 
+_LEAST: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("seed", "steps", "evaluate_every", "checkpoint_every", "sample_every"), 0),
+    (("max_prompt", "max_response", "threads", "executor.max_turns", "executor.max_tokens"), 1),
+    (("executor.history", "executor.temperature", "imitation.steps", "retrieval.top_k", "grpo.beta"), 0),
+    (("imitation.batch", "imitation.demonstrations", "group.batch", "group.file_tasks", "grpo.minibatches"), 1),
+    (("optimizer.weight_decay", "optimizer.warmup", "optimizer.decay"), 0),
+    (("evaluation.streams", "evaluation.tasks", "evaluation.groups", "evaluation.temperature"), 0),
+    (("evaluation.validation", "evaluation.validation_tasks"), 0),
+)
+_ABOVE_ZERO = ("optimizer.lr", "imitation.lr", "grpo.max_gradient_norm")
+_BETAS = "optimizer.beta1 and optimizer.beta2 lie between 0 and 1"
+_MOST_THREADS = 1_024
+
+
 def problem_of(training: Training) -> str:
     """Return why a run can't be as it is told, in one sentence; empty where it can."""
     group, grpo, weights = training.group, training.grpo, training.reward
+    values = table(training)
+    for keys, least in _LEAST:
+        for key in keys:
+            if values[key] < least:
+                return f"{key} must be at least {least}"
+    for key in _ABOVE_ZERO:
+        if values[key] <= 0:
+            return f"{key} must be above 0"
     checks = (
-        (training.steps >= 0, "steps can't be below 0"),
         (group.rollouts >= 2, "group.rollouts must be at least 2: one rollout has no advantage over itself"),
         (2 <= group.smallest <= group.largest, "group.smallest must be at least 2 and at most group.largest"),
-        (group.batch >= 1, "group.batch must be at least 1"),
         (
             group.batch_counts == "groups" or group.batch % group.rollouts == 0,
             "group.batch counts rollouts, so it must be a multiple of group.rollouts",
         ),
         (0 <= group.strangers <= 1, "group.strangers is a share, 0 to 1"),
         (0 < grpo.epsilon < 1, "grpo.epsilon lies between 0 and 1"),
-        (grpo.beta >= 0, "grpo.beta can't be below 0"),
-        (grpo.minibatches >= 1, "grpo.minibatches must be at least 1"),
         (grpo.temperature > 0, "grpo.temperature must be above 0: rollouts of one group must differ"),
-        (training.optimizer.lr > 0, "optimizer.lr must be above 0"),
+        (all(0 <= beta < 1 for beta in (values["optimizer.beta1"], values["optimizer.beta2"])), _BETAS),
+        (values["optimizer.lr"] <= 1 and values["imitation.lr"] <= 1, "optimizer.lr and imitation.lr can't be above 1"),
         (0 <= training.retrieval.min_overlap <= 1, "retrieval.min_overlap is a share, 0 to 1"),
         (0 <= weights.no_call_validity <= 1, "reward.no_call_validity is a share, 0 to 1"),
-        (training.threads >= 1, "threads must be at least 1"),
+        (training.threads <= _MOST_THREADS, f"threads can't be above {_MOST_THREADS}"),
     )
     return next((words for fine, words in checks if not fine), "")
 

@@ -8,6 +8,7 @@ instead of the settings.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -17,12 +18,14 @@ from typing import Any
 
 from core.curation import jobs, training_records
 from core.curation.jobs import JobPaths, Work
+from core.curation.worlds import World
 from core.foundation import strict_json
 from core.foundation.errors import DamagedError, ExuviaError, UsageError
 from core.foundation.visible import visible_line
 from core.state import atomic
+from core.state.atomic import StorageError
 from trainer import presets
-from trainer.settings import Training, lacking, table, training_of
+from trainer.settings import Training, lacking, problem_of, table, with_settings
 from trainer.worlds import open_world
 
 
@@ -37,6 +40,9 @@ def main(argv: list[str]) -> int:
         with jobs.at_work(root) as work:
             training = _resolved(work.job, arguments)
             summary = _train(training, work, quiet=arguments.json)
+    except OSError as error:  # a directory that is none, a file that may not be read
+        sys.stderr.write(f"{visible_line(str(error))}\n")
+        return 1
     except ExuviaError as error:
         sys.stderr.write(f"{visible_line(str(error))} {visible_line(error.hint)}\n")
         return int(error.exit_code)
@@ -60,7 +66,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
     """Return the run as it is written down, after writing it where it is new."""
     if job.spec.is_file():
-        return training_of(_document(job.spec)["settings"])
+        return _told(job)
     asked: Mapping[str, Any] = {}
     if arguments.preset:
         settings = dict(setting(text) for text in arguments.set)
@@ -70,10 +76,13 @@ def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
         asked = _document(job.request)
     else:
         raise UsageError(f"{visible_line(str(job.root))} holds no request for a run.", hint="Give it a --preset.")
-    training = presets.resolve(str(asked.get("preset")), seed=asked.get("seed"), settings=asked.get("settings") or {})
+    settings = asked.get("settings") or {}
+    if not isinstance(settings, dict):
+        raise DamagedError("The settings in request.json are no JSON object.", hint="Start a new run.")
+    training = presets.resolve(str(asked.get("preset")), seed=asked.get("seed"), settings=settings)
     if problem := lacking(training):
         raise UsageError(f"The run can't begin: {problem}.", hint="Set it with --set, or take another preset.")
-    world = open_world(training.world, **training.world_options)
+    world = opened(training)
     spec = {
         "preset": training.preset,
         "seed": training.seed,
@@ -100,9 +109,8 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
     from trainer.distributed import joined
     from trainer.making import make_trainer  # torch: only now, so that a wrong request costs nothing
 
-    world = open_world(training.world, **training.world_options)
-    spec = _document(work.job.spec)
-    if spec["world"]["fingerprint"] != world.fingerprint:
+    world = opened(training)
+    if _fingerprint(work.job) != world.fingerprint:
         raise DamagedError(
             f"The world {world.name!r} is another one than when this run began.",
             hint="Start a new run; its numbers can't be compared with this one's.",
@@ -113,7 +121,8 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
             return make_trainer(training, world, work, together=together).run()
     except Exception as error:
         text = visible_line(str(error)) or type(error).__name__
-        training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
+        with contextlib.suppress(StorageError):  # a full disk: what failed is told on stderr all the same
+            training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
         raise
 
 
@@ -127,9 +136,37 @@ def _follow(root: Path) -> None:
     work = Follower(root)
     with joined() as together:
         together.gather([None])
-        training = training_of(_document(work.job.spec)["settings"])
-        world = open_world(training.world, **training.world_options)
+        training = _told(work.job)
+        world = opened(training)
         make_trainer(training, world, work, together=together).run()
+
+
+def opened(training: Training) -> World:
+    """Return the world that the settings name. Raises UsageError where it takes no such options."""
+    try:
+        return open_world(training.world, **training.world_options)
+    except TypeError as error:
+        options = ", ".join(sorted(training.world_options))
+        raise UsageError(
+            f"The world {training.world!r} can't be opened with {visible_line(options)}: {visible_line(str(error))}",
+            hint="Leave world_options out, or see docs/training.md.",
+        ) from error
+
+
+def _told(job: JobPaths) -> Training:
+    """Return the run that spec.json tells."""
+    settings = _document(job.spec).get("settings")
+    if not isinstance(settings, dict):
+        raise DamagedError("spec.json tells no settings.", hint="Start a new run.")
+    training = with_settings(Training(), settings)  # a key of another version is named, never left out
+    if problem := problem_of(training):
+        raise DamagedError(f"spec.json tells what can't be trained: {problem}.", hint="Start a new run.")
+    return training
+
+
+def _fingerprint(job: JobPaths) -> object:
+    world = _document(job.spec).get("world")
+    return world.get("fingerprint") if isinstance(world, dict) else None
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
@@ -21,6 +22,8 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 # A path is opened, a hub never asked: what is not on this disk is said to be missing.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 logging.disable_progress_bar()
+# Code that a folder brings along is never run; unsaid, transformers would ask whoever sits at the terminal.
+_GUARDED: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,9 @@ def open_model(path: Path, *, device: torch.device, dtype: Dtype, tokenizer: Pat
             hint="Give the folder of a Hugging Face model that is on this machine.",
         )
     try:
-        words = AutoTokenizer.from_pretrained(tokenizer or path, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=storage(dtype), local_files_only=True)
-    except (OSError, ValueError) as error:
+        words = AutoTokenizer.from_pretrained(tokenizer or path, **_GUARDED)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=storage(dtype), **_GUARDED)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise UsageError(f"The model in {path} can't be opened: {error}.", hint="Is the folder complete?") from error
     if not words("word", add_special_tokens=False)["input_ids"]:  # what transformers gives where no file is
         raise UsageError(f"{tokenizer or path} holds no tokenizer.", hint="It has files such as tokenizer.json.")

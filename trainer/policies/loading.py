@@ -23,7 +23,10 @@ def make_policy(kind: str, world: str, *, seed: int, **options: Any) -> Policy:
 
 
 def open_policy(directory: Path) -> Policy:
-    """Return the policy that was saved in `directory`: a policy.json, or a Hugging Face folder (config.json)."""
+    """Return the policy that was saved in `directory`: a policy.json, or a Hugging Face folder (config.json).
+
+    Raises NotFoundError where there is none, DamagedError where it can't be read.
+    """
     head: Any = {}
     shown = visible_line(str(directory))
     try:
@@ -37,9 +40,18 @@ def open_policy(directory: Path) -> Policy:
     except ValueError as error:
         raise DamagedError(f"The policy.json in {shown} cannot be read: {error}", hint="Export it again.") from error
     kind = head.get("kind") if isinstance(head, dict) else None
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise DamagedError(
             f"The policy.json in {shown} names no kind that is known.", hint=f"Kinds: {', '.join(KINDS)}."
         )
-    policy: Policy = import_module(KINDS[kind]).open_policy(directory, head)
+    module = import_module(KINDS[kind])
+    from safetensors import SafetensorError  # there where a policy is
+
+    try:
+        policy: Policy = module.open_policy(directory, head)
+    except (LookupError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
+        raise DamagedError(
+            f"The policy in {shown} cannot be opened: {visible_line(str(error))[:300]}",
+            hint="Its files are torn, or those of another policy; export it again, or take another checkpoint.",
+        ) from error
     return policy

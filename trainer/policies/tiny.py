@@ -170,6 +170,9 @@ class TinyPolicy:
         atomic.write_text(directory / "policy.json", strict_json.dumps(head, indent=1) + "\n")
 
 
+_LARGEST = 4_096  # of width, layers and heads
+
+
 def make(world: str, *, seed: int, max_prompt: int, max_answer: int, **options: Any) -> TinyPolicy:
     """Return an untrained policy for a world that lends a lexicon. Raises UsageError where it lends none.
 
@@ -179,10 +182,19 @@ def make(world: str, *, seed: int, max_prompt: int, max_answer: int, **options: 
     unknown = sorted(set(options) - set(shape) - {"path", "device", "dtype"})
     if unknown:
         raise UsageError(f"A tiny policy has no option {unknown[0]!r}.", hint="It has width, layers and heads.")
+    for name, value in shape.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
+            raise UsageError(f"policy.options.{name} can't be {value!r}.", hint=f"A number from 1 to {_LARGEST}.")
     book = PhraseBook(world, lexicon_of(world))
+    told = TinyShape(len(book), max_prompt=max_prompt, max_answer=max_answer, **shape)
+    if told.width % told.heads:
+        raise UsageError(
+            f"A width of {told.width} can't be shared by {told.heads} heads.",
+            hint="Take a multiple of policy.options.heads.",
+        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = TinyModel(TinyShape(len(book), max_prompt=max_prompt, max_answer=max_answer, **shape))
+        model = TinyModel(told)
     return TinyPolicy(book, model)
 
 
