@@ -12,6 +12,7 @@ import re
 from typing import Any, NoReturn, TypeGuard
 
 _LARGEST = 2**1023
+_LARGEST_DIGITS = 308  # of 2**1023: no shorter text can hold an integer out of range
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DIGITS = 310  # more than any float has; Python refuses to read an integer of more than 4,300 at all
 
@@ -29,8 +30,8 @@ def parse(text: str | bytes, *, unique: bool = False) -> Any:
     `unique` refuses an object that names a key twice.
     """
     try:
-        decoder = _UNIQUE if unique else _DECODER
         text = text.decode("utf-8") if isinstance(text, bytes) else text
+        decoder = _UNIQUE if unique else _DECODER if len(text) >= _LARGEST_DIGITS else _OF_SHORT
         if text[:1] in ("{", "["):
             # A journal has thousands of lines; most are a value and nothing around it, and need no more than this.
             try:
@@ -103,6 +104,7 @@ def _without_mark(text: str) -> str:
 
 # Made once: a journal of thousands of lines would pay for a decoder a line.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+_OF_SHORT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 _UNIQUE = json.JSONDecoder(
     parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
 )

@@ -24,6 +24,16 @@ def test_what_no_number_or_text_can_be_is_refused(text: str | bytes) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("more", ["", "x" * 400])
+def test_integers_are_read_up_to_what_a_float_holds_in_a_text_of_any_length(more: str) -> None:
+    for number in (2**1023, -(2**1023), 10**307 - 1):
+        assert parse(f'[{number},"{more}"]') == [number, more]
+    for beyond in (2**1023 + 1, -(2**1023) - 1, 10**308 - 1):
+        for text in (f"{beyond}", f"[{beyond}]", f'[{beyond},"{more}"]'):
+            with pytest.raises(ValueError, match="out of range"):
+                parse(text)
+
+
 def test_a_key_that_is_there_twice_is_refused_where_asked() -> None:
     assert parse('{"a": 1, "a": 2}') == {"a": 2}
     with pytest.raises(ValueError, match="'a' is there twice"):

@@ -10,25 +10,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 from core.agents.isolation import processes
-from core.evolution.events import read_journal
+from core.evolution.events import read_journal, read_outline
 from core.evolution.run_paths import run_paths
 from core.evolution.run_view import RunView, fold_view
 from core.foundation import strict_json
 from core.foundation.errors import ExuviaError
 from core.foundation.visible import decode
 from core.state.paths import ProjectPaths, check_id
-from tui.stores.board import BoardRow, BoardView
 from tui.stores.console import ConsoleView
 from tui.stores.runs import Subject, choose, subjects
-from tui.stores.session_lines import SessionsView, line_of
-from tui.stores.versions import VersionsView
+from tui.stores.session_lines import RunLine, SessionsView, line_of
+from tui.stores.views import BoardRow, BoardView, VersionsView
 
 LONGEST_S = 0.15
 """Older runs are left to the whole reading once this much time has gone."""
+LONG = 128 << 10
+"""Bytes from which a journal is read in outline: state, phase and start, nothing that depends on its cells."""
 _ASKED, _DECIDED = ".json", ".decision.json"
 # The format's own writers put these keys at these indents (EVOLUTION 2.2 no. 46); in any other file they aren't plain.
 _EVALUATION, _CASES = "\n  - time: ", "\n    cases:\n"
@@ -38,12 +40,11 @@ _VERSION = re.compile(r"^version: ([1-9][0-9]{0,8})$", re.MULTILINE)
 
 def first_facts(project: ProjectPaths) -> ConsoleView:
     """Return the first facts of `project`, marked as `reading`. Never raises for what files hold."""
-    views = _runs(project)
+    runs = _runs(project)
+    views = tuple(view for view, _ in runs)
     listed = subjects(project, views)
     subject = choose(project, views)
-    lines = sorted(
-        (line_of(view) for view in views), key=lambda line: (line.is_live, line.started_ms or 0), reverse=True
-    )
+    lines = sorted((line for _, line in runs), key=lambda line: (line.is_live, line.started_ms or 0), reverse=True)
     return ConsoleView(
         project.id,
         subject,
@@ -56,7 +57,7 @@ def first_facts(project: ProjectPaths) -> ConsoleView:
     )
 
 
-def _runs(project: ProjectPaths) -> tuple[RunView, ...]:
+def _runs(project: ProjectPaths) -> tuple[tuple[RunView, RunLine], ...]:
     """Return the newest runs, oldest first: as many as can be read in LONGEST_S, at least one."""
     started, found = monotonic(), []
     for name in sorted(_names(project), key=lambda name: name.partition("-")[2] + name, reverse=True):
@@ -77,7 +78,7 @@ def _names(project: ProjectPaths) -> Iterator[str]:
         return
 
 
-def _run(project: ProjectPaths, name: str) -> RunView:
+def _run(project: ProjectPaths, name: str) -> tuple[RunView, RunLine]:
     run = run_paths(project, name)
     spec: Any = strict_json.parse(run.spec.read_bytes())
     if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str):
@@ -86,8 +87,16 @@ def _run(project: ProjectPaths, name: str) -> RunView:
         raise ValueError("no spec")
     check_id("agent", str(spec.get("agent_id")))
     check_id("benchmark", str(spec.get("benchmark_id")))
-    events, _ = read_journal(run.journal)
-    return fold_view(run.id, spec, events, alive=processes.recorded(run.engine) is not None)
+    is_long = run.journal.is_file() and run.journal.stat().st_size > LONG
+    events = read_outline(run.journal) if is_long else read_journal(run.journal)[0]
+    view = fold_view(run.id, spec, events, alive=processes.recorded(run.engine) is not None)
+    return view, _without_cells(line_of(view)) if is_long else line_of(view)
+
+
+def _without_cells(line: RunLine) -> RunLine:
+    """Return the line of a run whose cells were not read: what they would tell is not known yet, which is not 0."""
+    step = line.step if line.step.startswith("round ") else ""
+    return replace(line, step=step, cases=(), cost=0.0, unknown=0, tokens=0, session_id="")
 
 
 def _board(project: ProjectPaths, subject: Subject | None) -> BoardView:
