@@ -5,7 +5,7 @@ Apart from the specs, so that whoever only looks at runs need not import what ch
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -72,4 +72,4 @@ def run_paths(project: ProjectPaths, run_id: str) -> RunPaths:
 
 def new_run_id(kind: Kind) -> str:
     """Return `<kind>-YYYYMMDD-HHMMSS-<4 hex>` in local time."""
-    return datetime.now().astimezone().strftime(f"{kind}-%Y%m%d-%H%M%S-") + secrets.token_hex(2)
+    return datetime.now().astimezone().strftime(f"{kind}-%Y%m%d-%H%M%S-") + os.urandom(2).hex()

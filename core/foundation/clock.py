@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from datetime import UTC, datetime
 
 IDENTIFIER = re.compile(r"^[A-Za-z0-9_-]+$")
@@ -27,12 +27,12 @@ def local_date() -> str:
 
 def new_session_id() -> str:
     """Return `session-YYYY-MM-DD-HH-mm-ss-<8 hex>` in local time."""
-    return datetime.now().astimezone().strftime("session-%Y-%m-%d-%H-%M-%S-") + secrets.token_hex(4)
+    return datetime.now().astimezone().strftime("session-%Y-%m-%d-%H-%M-%S-") + os.urandom(4).hex()
 
 
 def short_id() -> str:
     """Return eight random hex digits."""
-    return secrets.token_hex(4)
+    return os.urandom(4).hex()
 
 
 def parse_ms(timestamp: str) -> int | None:

@@ -10,7 +10,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 from pathlib import Path
 
 from core.foundation.errors import ConflictError, ExuviaError
@@ -68,7 +67,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     symlink at `path` is replaced, never written through. Raises StorageError; the old file is then intact.
     """
     readonly.refuse(path)
-    temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
+    temporary = path.with_name(f".tmp-{os.urandom(4).hex()}")
     try:
         if mode is None:
             mode = _mode_of(path)
@@ -88,7 +87,7 @@ def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
     sees half of it.
     """
     readonly.refuse(path)
-    temporary = path.with_name(f".tmp-{secrets.token_hex(4)}")
+    temporary = path.with_name(f".tmp-{os.urandom(4).hex()}")
     try:
         _write_temporary(temporary, data, mode)
         publish_new(temporary, path)

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tui.screens.lines import status_lines
-from tui.stores.board import BoardView
 from tui.stores.console import ConsoleView
 from tui.stores.runs import Subject
-from tui.stores.versions import VersionsView
+from tui.stores.views import BoardView, VersionsView
 
 
 @pytest.mark.parametrize(

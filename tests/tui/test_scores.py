@@ -26,8 +26,9 @@ from tui.characters import to_ascii
 from tui.plot import plot, sparkline
 from tui.screens.panes.scores_table import columns, table
 from tui.screens.panes.scores_words import headline, noise_words, row_lines, runs_words, verdict
-from tui.stores.board import BoardView, edit_words
-from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, Series, compare, series, timeline, told
+from tui.stores.board import edit_words
+from tui.stores.board_rows import BoardEvent, CaseOutcome, Series, compare, series, timeline, told
+from tui.stores.views import BoardRow, BoardView
 from tui.widgets.line_list import TRAIL_S
 from tui.widgets.spans import width_of
 

@@ -16,8 +16,9 @@ from tui.actions import PANES, bindings, by_id
 from tui.clipboard import copy
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
-from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line
+from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line, useless
 from tui.screens.panes.base import BackWanted, Pane, TraceWanted
+from tui.screens.panes.coming import first_panes, mount_rest
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED, make
 from tui.screens.panes.tail import Tail
@@ -67,7 +68,8 @@ class Frame(ConsoleScreen):
         self.project, self.view, self.read_only = project, view, read_only
         self.loaded, self.settle = loaded or Loaded(), settle
         self.isolation = ""
-        self.active, self.main = "sessions", "matrix"
+        self.active = self._first_pane()
+        self.main = self.active if self.active != "sessions" else "matrix"
         self.look_at, self.refresh_all, self.tell_terminal = look_at, refresh_all, tell_terminal
         self.changed_pane = 0.0
         self._greeting: tuple[str, str, str] | None = None
@@ -81,8 +83,10 @@ class Frame(ConsoleScreen):
         yield Bar(id="status")
         yield Bar(id="tabs")
         with Container(id="body"):
-            shown = {"sessions", self._first_pane(), *BESIDE} if self.view.reading else {*NUMBERED, *BESIDE}
-            yield from (make(pane_id) for pane_id in (*NUMBERED, *BESIDE) if pane_id in shown)
+            for pane in first_panes(self.main) if self.view.reading else map(make, (*NUMBERED, *BESIDE)):
+                pane.view = self.view
+                self._place(pane, update=False)  # styled once, where it belongs
+                yield pane
         yield Bar(id="too-small")
         yield Prompt(id="prompt")
         yield Bar(id="footer")
@@ -92,7 +96,7 @@ class Frame(ConsoleScreen):
         self.works = Works(self)
         self.query_one("#too-small", Bar).show(((" Too small: 60x15 cells are needed.", "mark"),))
         self.show(self.view)
-        self.activate(self._first_pane())
+        self.activate(self.active)
         if self.view.reading:
             for pane in self.query(Pane):
                 pane.catch_up(soon=True)
@@ -110,14 +114,9 @@ class Frame(ConsoleScreen):
 
     async def complete(self) -> None:
         """Make the panes that the first paint did without, then do what was asked for meanwhile."""
-        following, made = "summary", []
-        for pane_id in reversed(tuple(NUMBERED)):
-            if not self.query(f"#{pane_id}"):
-                pane = make(pane_id)
-                made.append(pane)
-                await self.query_one("#body").mount(pane, before=f"#{following}")
-            following = pane_id
-        self.whole = self.count()
+        with self.app.batch_update():  # seen at once, each pane where something stood in for it
+            made = await mount_rest(self.query_one("#body"), self._place)
+            self.whole = self.count()
         for pane in made:
             pane.show(self.view)
         self.catch_up()
@@ -194,20 +193,7 @@ class Frame(ConsoleScreen):
 
     def useless(self) -> frozenset[str]:
         """Return the actions that would do nothing now, which the footer need not offer."""
-        useless = set()
-        if not self.view.versions.undo:
-            useless.add("undo")
-        if not self.view.sessions.live:
-            useless.add("stop")
-            if not self.view.inbox.pending:
-                useless.add("say")
-        if not any(run.state in ("stopped", "blocked", "failed", "dead") for run in self.view.sessions.runs):
-            useless.add("continue")
-        if self.view.versions.target is None:
-            useless.add("rollback")
-        if not self.view.inbox.pending:
-            useless |= {"approve", "reject"}
-        return frozenset(useless) | self.pane().useless()
+        return useless(self.view) | self.pane().useless()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.catch_up)
@@ -221,7 +207,10 @@ class Frame(ConsoleScreen):
     # Panes
 
     def pane(self, pane_id: str = "") -> Pane:
-        return self.query_one(f"#{pane_id or self.active}", Pane)
+        wanted = pane_id or self.active
+        if self._early is not None:  # it may be a stand-in
+            return next(pane for pane in self.query(Pane) if pane.pane_id == wanted)
+        return self.query_one(f"#{wanted}", Pane)
 
     def _trace_pane(self) -> TracePane:
         from tui.screens.panes.trace import TracePane
@@ -244,13 +233,17 @@ class Frame(ConsoleScreen):
             self.main = pane_id
         self.pane().catch_up(soon=True)
         for pane in self.query(Pane):
-            pane.set_class(pane.pane_id == self.active, "active")
-            pane.set_class(pane.pane_id == self.main, "main")
-        self.query_one(Tail).set_class(self.active == "sessions", "active")
+            self._place(pane)
         self.call_after_refresh(self.catch_up)
         if focus:
             self.restore_focus()
         self.lines()
+
+    def _place(self, pane: Pane, *, update: bool = True) -> None:
+        """Give a pane the classes that say where it stands; the tail stands below the runs."""
+        owner = "sessions" if pane.pane_id == "tail" else pane.pane_id
+        pane.set_class(owner == self.active, "active", update=update)
+        pane.set_class(pane.pane_id == self.main, "main", update=update)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         pane = next((node for node in event.widget.ancestors if isinstance(node, Pane)), None)

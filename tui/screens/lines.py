@@ -88,6 +88,24 @@ def footer_line(
     return tuple(line)
 
 
+def useless(view: ConsoleView) -> frozenset[str]:
+    """Return the actions of the whole console that would do nothing now."""
+    found = set()
+    if not view.versions.undo:
+        found.add("undo")
+    if not view.sessions.live:
+        found.add("stop")
+        if not view.inbox.pending:
+            found.add("say")
+    if not any(run.state in ("stopped", "blocked", "failed", "dead") for run in view.sessions.runs):
+        found.add("continue")
+    if view.versions.target is None:
+        found.add("rollback")
+    if not view.inbox.pending:
+        found |= {"approve", "reject"}
+    return frozenset(found)
+
+
 def resting_line(view: ConsoleView, filtered: str, *, read_only: bool = False) -> Line:
     """Return what the prompt line says while nothing was asked: a filter, a fault, what waits, or what to do next."""
     start = "Opened read-only, so runs start elsewhere" if read_only else "S starts a run"
@@ -103,7 +121,8 @@ def resting_line(view: ConsoleView, filtered: str, *, read_only: bool = False) -
         return ((f" A {what} waits for your decision: {way}", "mark"),)
     if view.sessions.live:
         run = view.sessions.live[0]
-        doing = f" {run.role} {run.step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")
+        step = f" {run.step}" if run.step else ""
+        doing = f" {run.role}{step}, {run.phase}" + (f": {', '.join(run.cases)}" if run.cases else "")
         return ((doing, "dim"),)
     if view.subject is None:
         return ((f" Nothing here yet. {start}; exuvia demo shows the whole loop", "dim"),)

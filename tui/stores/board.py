@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.evolution.run_view import RoundView, RunView
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
-from tui.stores.board_rows import BoardEvent, BoardRow, CaseOutcome, place_of
+from tui.stores.board_rows import BoardEvent, CaseOutcome, place_of
 from tui.stores.matrix_facts import difference, error_of_mean, is_noise
 from tui.stores.runs import LIVE, Subject
+from tui.stores.views import BoardRow, BoardView
 
 if TYPE_CHECKING:
     from core.state.benchmark import Benchmark
@@ -23,34 +23,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["BoardEvent", "BoardRow", "BoardView", "CaseOutcome", "load", "read"]
-
-
-@dataclass(frozen=True, slots=True)
-class BoardView:
-    """`curve` is the stored score of each evaluation in file order; `heldout` baseline and final where measured.
-
-    `target` is the score that the newest Optimizer works towards, `events` the rollbacks and undos of the operator,
-    `dropped` what stands on the scoreboard and does not count.
-    """
-
-    agent_id: str = ""
-    benchmark_id: str = ""
-    title: str = ""
-    rows: tuple[BoardRow, ...] = ()
-    curve: tuple[tuple[int, float], ...] = ()
-    heldout: tuple[tuple[str, int, float | None], ...] = ()
-    freeze: str = ""
-    changed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    is_rehearsal: bool = False
-    is_example: bool = False
-    target: float | None = None
-    events: tuple[BoardEvent, ...] = ()
-    dropped: tuple[BoardRow, ...] = ()
-
-    @property
-    def latest(self) -> float | None:
-        return self.curve[-1][1] if self.curve else None
 
 
 def load(

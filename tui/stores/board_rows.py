@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.foundation.clock import parse_ms
 from tui.stores.matrix_facts import difference
+from tui.stores.views import BoardRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,56 +26,6 @@ class CaseOutcome:
     scores: tuple[float, ...] = ()
     sessions: tuple[str, ...] = ()
     recomputed: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """A version that was measured or tried, or a line of the scoreboard that counts for nothing.
-
-    `what`: baseline, evaluation, accepted, rejected, unevaluable, measuring, or dropped (then `note` says why and `raw`
-    is its text). `held` tells whether the prediction came true, `supported` whether the observation supports the
-    hypothesis; None where nobody said. `score` is the stored one and drives every view; `recomputed` is set where its
-    Cases give another. `noise` tells whether the change lies within what Runs differ by; None where that is unknown.
-    `measured` of `planned` cells have a score while it is being measured.
-    """
-
-    key: str
-    version: int
-    what: str
-    score: float | None
-    reference: float | None
-    time: str
-    proposer: str = ""
-    hypothesis: str = ""
-    note: str = ""
-    runtime: str = ""
-    held: bool | None = None
-    supported: bool | None = None
-    cases: tuple[CaseOutcome, ...] = ()
-    edits: tuple[str, ...] = ()
-    session_id: str = ""
-    provider: str = ""
-    model_id: str = ""
-    thinking: str = ""
-    cost: float | None = None
-    duration_ms: int | None = None
-    reference_version: int | None = None
-    run_id: str = ""
-    recomputed: float | None = None
-    noise: bool | None = None
-    measured: int = 0
-    planned: int = 0
-    raw: str = ""
-
-    @property
-    def delta(self) -> float | None:
-        """Points above the Reference, or above the evaluation before."""
-        return difference(self.score, self.reference)
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether it stands on the scoreboard, and is not only known from ledger or run."""
-        return self.key.startswith(("evaluation:", "dropped:"))
 
 
 @dataclass(frozen=True, slots=True)

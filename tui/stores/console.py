@@ -7,12 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.state.paths import ProjectPaths
-from tui.stores import board, versions
-from tui.stores.board import BoardView
 from tui.stores.runs import Runs, Subject, choose, subjects
 from tui.stores.session_lines import SessionsView
-from tui.stores.versions import VersionsView
-from tui.stores.views import InboxView, MatrixView, TrainingView
+from tui.stores.views import BoardView, InboxView, MatrixView, TrainingView, VersionsView
 
 if TYPE_CHECKING:
     from tui.stores.inbox import InboxStore
@@ -108,7 +105,8 @@ class ConsoleStore:
 
     def load(self, stale: frozenset[Topic] = TOPICS) -> ConsoleView:
         """Load what is stale and return the whole; the views that are not keep their old facts."""
-        from core.state.scoreboard import ScoreboardReading  # after the first paint
+        from core.state.scoreboard import ScoreboardReading  # after the first paint, as what loads it
+        from tui.stores import board, versions
 
         stale = TOPICS if self.view.reading else stale
         old, views = self.view, self.runs.read()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.evolution.side import OF_BENCHMARK, Side
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
-from tui.stores.versions import VersionsView
+from tui.stores.views import VersionsView
 
 if TYPE_CHECKING:
     from core.state.ledger import CandidateRecord

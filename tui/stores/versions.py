@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.foundation.errors import ExuviaError, NotFoundError
 from core.state.paths import ProjectPaths
-from tui.stores.board import BoardRow
 from tui.stores.runs import Subject
-
-if TYPE_CHECKING:
-    from core.state.timeline import Change
+from tui.stores.views import BoardRow, VersionsView
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +30,6 @@ class VersionRow:
     proposer: str
     hypothesis: str
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class VersionsView:
-    """The versions of an agent, newest first, and every change of it, oldest first (`changes`).
-
-    `target` is where a rollback goes unasked, `undo` what `u` takes back ("" where nothing), `content` the hash of the
-    present state, `edited` the files that differ from what was kept of it, `preserved` whether they are kept beside.
-    """
-
-    agent_id: str = ""
-    present: int | None = None
-    drift: str = ""
-    edited: tuple[str, ...] = ()
-    rows: tuple[VersionRow, ...] = ()
-    target: int | None = None
-    undo: str = ""
-    pending: str = ""
-    trouble: str = ""
-    content: str = ""
-    preserved: bool = False
-    changes: tuple[Change, ...] = ()
 
 
 def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | None) -> VersionsView:

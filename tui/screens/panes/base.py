@@ -44,8 +44,8 @@ class Pane(Vertical):
     opener = ""
     """The pane that led here by a key (t, d, Enter), where that was what brought this one into sight."""
 
-    def __init__(self) -> None:
-        super().__init__(id=self.pane_id, classes="pane")
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id or self.pane_id, classes="pane")
         self.view = ConsoleView()
         self._late = True
 

@@ -24,8 +24,8 @@ from tui.screens.panes.scores_words import (
     headline,
     row_lines,
 )
-from tui.stores.board import BoardView
-from tui.stores.board_rows import BoardEvent, BoardRow, Series, compare, series, timeline
+from tui.stores.board_rows import BoardEvent, Series, compare, series, timeline
+from tui.stores.views import BoardRow, BoardView
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.facts import Facts
 from tui.widgets.line_list import LineList, Row, RowList

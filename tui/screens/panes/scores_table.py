@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tui.palette import DECISIONS, score_tone
 from tui.screens.panes.base import local, points, signed, span_of
 from tui.screens.panes.scores_words import change_tone, event_words
-from tui.stores.board_rows import BoardEvent, BoardRow
+from tui.stores.board_rows import BoardEvent
+from tui.stores.views import BoardRow
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, short, width_of
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tui.palette import score_tone, sparkline
 from tui.screens.panes.base import local, points, signed, span_of
-from tui.stores.board import BoardView
-from tui.stores.board_rows import BoardEvent, BoardRow, Compared, is_other_runtime, told
+from tui.stores.board_rows import BoardEvent, Compared, is_other_runtime, told
+from tui.stores.views import BoardRow, BoardView
 from tui.widgets.spans import Line, Span, fit, joined, plain, width_of
 
 CHANGE = {True: "good", False: "bad"}

@@ -101,7 +101,12 @@ class Tail(Pane):
 
     def compose(self) -> ComposeResult:
         yield Lane(1)
-        yield Lane(2)
+        if not self.view.reading or len(self.view.sessions.live) > 1:
+            yield Lane(2)
+
+    async def complete(self) -> None:
+        if not self.query("#lane-2"):
+            await self.mount(Lane(2))
 
     def hold(self) -> bool:
         """Hold what is shown, or go on with what came meanwhile; tell which."""
@@ -118,10 +123,9 @@ class Tail(Pane):
         lanes = lanes_of(self.run, self.view.sessions)
         pair = len(lanes) > 1
         own_screen(self).set_class(pair, "-pair")
-        self.query_one("#lane-2").display = pair
-        for place in (1, 2):
-            lane = self.query_one(f"#lane-{place}", Lane)
-            lane.show(lanes[place - 1] if place <= len(lanes) else None, held=self.held)
+        for place, lane in enumerate(self.query(Lane)):
+            lane.display = place == 0 or pair
+            lane.show(lanes[place] if place < len(lanes) else None, held=self.held)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BESIDE, "-beside")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tui.palette import DECISIONS, score_tone
 from tui.screens.panes.base import local, points
-from tui.stores.versions import VersionRow, VersionsView
+from tui.stores.versions import VersionRow
+from tui.stores.views import VersionsView
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, plain, short
 
