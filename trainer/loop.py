@@ -236,7 +236,7 @@ class Trainer:
                 policy = None if step is None else self.policy
                 found = self.bench.measure(arm, stream, tasks, policy=policy, skills=skills)
                 measured.append(found)
-                self._say("evaluation", step=self.step, split="test", **found.event())
+                self._say("evaluation", step=self.step, split="test", weights=step, **found.event())
         self.policy.restore(last)
         summary = summary_of(
             training,
@@ -287,7 +287,7 @@ class Trainer:
             nobody = self.bench.measure("none", "mixed", streams)
             self._say("evaluation", step=self.step, split="validation", **nobody.event())
         found = self.bench.measure(arm, "mixed", streams, policy=self.policy)
-        self._say("evaluation", step=self.step, split="validation", **found.event())
+        self._say("evaluation", step=self.step, split="validation", weights=self.step, **found.event())
         if found.success_micro is not None:
             self.validated[self.step] = found.success_micro
 

@@ -213,6 +213,8 @@ def _arms(run: TrainingRun) -> dict[str, Any]:
         if measured is not None:
             found[arm] = {
                 "step": measured.step,
+                "split": measured.split,
+                "weights": measured.weights,
                 "success": measured.success_micro,
                 "steps": measured.steps_mean,
                 "tasks": measured.tasks,

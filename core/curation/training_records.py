@@ -23,6 +23,11 @@ TERMS = ("total", "task", "calls", "content", "compression")
 OPERATIONS = ("insert", "update", "delete", "other")
 ARMS = ("none", "base", "trained", "oracle")
 
+Split = Literal["validation", "test", ""]
+SPLITS: Mapping[Split, str] = {"validation": "validation", "test": "test", "": "held-out"}
+"""Which tasks an arm was measured on, and what people call them: validation tasks choose the checkpoint, test tasks are
+looked at once, at the end. They are different tasks, so a figure of one says nothing beside a figure of the other."""
+
 Ended = Literal["finished", "stopped", "failed"]
 
 
@@ -95,7 +100,11 @@ class Imitation:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """An arm on held-out tasks. Successes are shares 0 to 1; `steps_mean` counts failures at the cap."""
+    """An arm on held-out tasks. Successes are shares 0 to 1; `steps_mean` counts failures at the cap.
+
+    `split` tells which tasks, "" where the record doesn't say. `step` is the run's when it measured, `weights` the step
+    of the checkpoint that was measured: None for an arm without a policy, and where the record doesn't say.
+    """
 
     time: str
     step: int
@@ -109,6 +118,8 @@ class Evaluation:
     streams: int | None
     tasks: int | None
     seconds: float | None
+    split: Split = ""
+    weights: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +298,16 @@ def _evaluation(f: Fields) -> Evaluation:
         streams=f.count("streams"),
         tasks=f.count("tasks"),
         seconds=f.amount("seconds"),
+        split=_split(f.text("split", "")),
+        weights=f.count("weights"),
     )
+
+
+def _split(name: str) -> Split:
+    for split in SPLITS:
+        if name == split:
+            return split
+    raise ValueError(f"split: {name[:40]!r} is neither validation nor test")
 
 
 def _step(f: Fields) -> TrainingStep:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.curation.training_records import (
+    ARMS,
     Alarm,
     Checkpoint,
     End,
@@ -16,6 +17,7 @@ from core.curation.training_records import (
     Record,
     Resumed,
     Sample,
+    Split,
     Start,
     TrainingStep,
 )
@@ -86,10 +88,14 @@ def _go_back(lists: Mapping[str, list[Any]], step: int) -> None:
 def _take_back(found: list[Any], record: Any) -> None:
     """Drop what is done once more."""
     if isinstance(record, Evaluation):
-        found[:] = [e for e in found if (e.step, e.arm, e.stream) != (record.step, record.arm, record.stream)]
+        found[:] = [e for e in found if _measured(e) != _measured(record)]
         return
     while found and found[-1].step >= record.step:
         found.pop()
+
+
+def _measured(record: Evaluation) -> tuple[int, str, str, str]:
+    return record.step, record.arm, record.stream, record.split
 
 
 @dataclass(frozen=True)
@@ -135,15 +141,49 @@ class TrainingRun:
             return "imitation"
         return "evaluation" if self.history.evaluations else ""
 
-    def heldout(self, arm: str, stream: str = "mixed") -> Evaluation | None:
-        """Return the latest measurement of an arm."""
-        found = [e for e in self.history.evaluations if e.arm == arm and e.stream == stream]
+    @property
+    def split(self) -> Split:
+        """The tasks that its arms are told on: the test tasks once the trained arm was measured there.
+
+        Until then the validation tasks, so that no two arms are ever set beside each other on different tasks.
+        """
+        on = {arm: {e.split for e in self.history.evaluations if e.arm == arm} for arm in ARMS}
+        return next(
+            (split for split in _LAST_FIRST if split in on["trained"]),
+            next((split for split in _FIRST_FIRST if any(split in found for found in on.values())), ""),
+        )
+
+    def heldout(self, arm: str, stream: str = "mixed", split: Split | None = None) -> Evaluation | None:
+        """Return the latest measurement of an arm on the tasks of `split`; None is the run's own, `self.split`."""
+        wanted = self.split if split is None else split
+        found = [e for e in self.history.evaluations if (e.arm, e.stream, e.split) == (arm, stream, wanted)]
         return max(found, key=lambda evaluation: evaluation.step) if found else None
 
     @property
+    def untrained(self) -> bool:
+        """Whether no step of GRPO was done: its "trained" arm is the base then, and no gain is training's."""
+        return not self.history.steps
+
+    def gain(self, over: str, split: Split | None = None) -> float | None:
+        """Return the success of the trained arm less that of the arm `over`, a share, both on the same mixed tasks.
+
+        None where nothing was trained, where either was not measured, and where they were measured on different
+        tasks.
+        """
+        trained, other = self.heldout("trained", split=split), self.heldout(over, split=split)
+        if self.untrained or trained is None or other is None or not same_tasks(trained, other):
+            return None
+        if trained.success_micro is None or other.success_micro is None:
+            return None
+        return trained.success_micro - other.success_micro
+
+    @property
     def best(self) -> Checkpoint | None:
-        """The checkpoint with the best held-out success, the last one where none was measured (lesson 10)."""
-        kept = self.history.checkpoints
+        """The checkpoint with the best validation success, the last one where none was measured (lesson 10).
+
+        The base (step 0) is none of them: it is what was there before training. None where there is no other.
+        """
+        kept = tuple(checkpoint for checkpoint in self.history.checkpoints if checkpoint.step > 0)
         measured = [checkpoint for checkpoint in kept if checkpoint.heldout is not None]
         if measured:
             return max(measured, key=lambda checkpoint: (checkpoint.heldout or 0.0, checkpoint.step))
@@ -158,6 +198,30 @@ class TrainingRun:
         took = [step.seconds.get("total") for step in self.history.steps[-10:]]
         known = [seconds for seconds in took if seconds is not None]
         return sum(known) / len(known) * (last.steps - last.step) if known else None
+
+
+_LAST_FIRST: tuple[Split, ...] = ("test", "", "validation")
+_FIRST_FIRST: tuple[Split, ...] = ("validation", "", "test")
+
+
+def same_tasks(one: Evaluation, other: Evaluation) -> bool:
+    """Tell whether two measurements of one world are over the same tasks, so that they may be subtracted."""
+    counted = (one.tasks, one.streams) == (other.tasks, other.streams)
+    return counted and (one.split, one.stream) == (other.split, other.stream)
+
+
+def shared_split(left: TrainingRun, right: TrainingRun, stream: str = "mixed") -> Split | None:
+    """Return the tasks on which both runs have a trained arm, test tasks before validation tasks; None: on none.
+
+    Two runs are compared with `heldout(arm, stream, split)` of it; without one they can't be compared by success.
+    """
+    if left.world != right.world:
+        return None
+    for split in _LAST_FIRST:
+        one, other = (run.heldout("trained", stream, split) for run in (left, right))
+        if one is not None and other is not None and same_tasks(one, other):
+            return split
+    return None
 
 
 def state_of(history: History, began: float | None) -> State:

@@ -75,9 +75,20 @@ def test_a_run_is_shown_with_its_alarms_and_its_gain(project: ProjectPaths, plac
     files.event("alarm", 199, step=60, kind="insert_collapse", text="Hardly any updates.")
     told = call("train", "show", RUN, *place).out
     assert "ALARM at step 60, insert collapse: Hardly any updates." in told
-    assert "trained minus no memory: +27.8 points (one seed; seeds differ by several points)" in told
+    assert "trained minus the base +23.3, minus no memory +27.8 points on held-out tasks (one seed; seeds" in told
     assert told.count("\nstep ") == 1  # the latest only
     assert str(files.job.root) in told
+
+
+def test_a_run_that_did_no_step_is_called_untrained(project: ProjectPaths, place: tuple[str, str]) -> None:
+    files = TrainingFiles(project)
+    files.arm("none", 0, 0.4, 20.0, 0.0, split="test")
+    files.arm("trained", 0, 0.63, 20.0, 0.0, split="test")
+    files.event("end", 9, state="finished", reason="", summary={})
+    told = call("train", "show", RUN, *place).out
+    assert "test, mixed: trained 63.0 % solved" in told
+    assert "untrained: no step of GRPO was done" in told
+    assert "minus" not in told
 
 
 def test_two_runs_are_compared(project: ProjectPaths, place: tuple[str, str]) -> None:
@@ -217,7 +228,7 @@ def test_each_record_is_told_once_also_one_that_took_the_place_of_another(projec
     second = teller.news(training.read_run(project, RUN))
     assert [line.split("  ")[0] for line in second if line.startswith("step ")] == ["step 4/60"]
     assert any("no memory 50.0 % solved" in line for line in second)
-    assert len([line for line in second if "held out" in line]) == 1
+    assert len([line for line in second if "held-out" in line]) == 1
 
 
 def test_what_is_unknown_is_a_dash(project: ProjectPaths) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from core.agents.isolation import processes
 from core.curation import jobs, training
 from core.curation.jobs import JobPaths
+from core.curation.training_run import shared_split
 from core.curation.training_samples import read_samples
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
 from core.state import readonly
@@ -161,3 +163,44 @@ def test_a_preset_that_the_trainer_does_not_know_ends_with_its_words(project: Pr
     told = asyncio.run(asyncio.wait_for(end(), 60))
     assert told.startswith(("dead: it ended on its own", "failed: "))
     assert training.stop(project, run_id).state in ("dead", "failed")
+
+
+def test_arms_are_set_beside_each_other_on_the_same_tasks_only(project: ProjectPaths) -> None:
+    files = TrainingFiles(project)
+    files.event("start", 0, spec=files.spec, parameters=1, device="cpu")
+    for arm, step, success in (("none", 0, 0.44), ("base", 0, 0.52)):
+        files.arm(arm, step, success, 20.0, 0.0, split="validation", tasks=360, streams=6)
+    files.train(1, 10)
+    files.arm("trained", 10, 0.68, 20.0, 0.0, split="validation", tasks=360, streams=6, weights=10)
+    files.arm("none", 10, 0.395, 20.0, 0.0, split="test")  # the final measurement has begun
+    run = training.read_run(project, RUN)
+    none = run.heldout("none")
+    assert run.split == "validation"
+    assert none is not None
+    assert none.success_micro == 0.44
+    assert run.gain("none") == pytest.approx(0.24)
+    assert run.gain("none", "test") is None
+    files.arm("base", 10, 0.5, 20.0, 0.0, split="test", weights=0)
+    files.arm("trained", 10, 0.73, 20.0, 0.0, split="test", weights=10)
+    done = training.read_run(project, RUN)
+    assert done.split == "test"
+    assert done.gain("none") == pytest.approx(0.335)
+    assert done.gain("base") == pytest.approx(0.23)
+    measured = done.heldout("trained", split="validation")  # same step, arm and stream: both are kept
+    assert measured is not None
+    assert measured.success_micro == 0.68
+    assert shared_split(run, done) == "validation"
+    assert shared_split(done, done) == "test"
+    assert shared_split(training.read_run(project, RUN), replace(done, spec={"world": "shop"})) is None
+
+
+def test_a_run_without_a_step_has_no_gain_and_no_best_checkpoint(project: ProjectPaths) -> None:
+    files = TrainingFiles(project)
+    files.event("start", 0, spec=files.spec, parameters=1, device="cpu")
+    files.checkpoint(0, 0.6)
+    files.arm("none", 0, 0.4, 20.0, 0.0, split="test")
+    files.arm("trained", 0, 0.63, 20.0, 0.0, split="test", weights=0)
+    run = training.read_run(project, RUN)
+    assert run.untrained
+    assert run.gain("none") is None
+    assert run.best is None

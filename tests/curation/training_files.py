@@ -65,14 +65,18 @@ class TrainingFiles:
         self.arm("base", 0, 0.474, 22.5, 13.0)
         self.arm("oracle", 0, 0.871, 15.2, 6.0)
 
-    def arm(self, arm: str, step: int, success: float, actions: float, skills: float, stream: str = "mixed") -> None:
-        """Measure an arm on held-out tasks."""
+    def arm(
+        self, arm: str, step: int, success: float, actions: float, skills: float, stream: str = "mixed",
+        **more: Any,
+    ) -> None:  # fmt: skip
+        """Measure an arm on held-out tasks; `more` are fields with other values."""
         spread = dict(zip(FAMILIES, (0.2, 0.1, -0.05, -0.1, -0.1, -0.05), strict=True))
-        self.event(
-            "evaluation", 20 + 2 * step, step=step, arm=arm, stream=stream, success_micro=success,
-            success_macro=success - 0.02, steps_mean=actions, repo_skills=skills, streams=3, tasks=420, seconds=9.0,
-            by_family={family: min(1.0, max(0.0, success + more)) for family, more in spread.items()},
-        )  # fmt: skip
+        values: dict[str, Any] = {
+            "step": step, "arm": arm, "stream": stream, "success_micro": success, "success_macro": success - 0.02,
+            "steps_mean": actions, "repo_skills": skills, "streams": 3, "tasks": 420, "seconds": 9.0,
+            "by_family": {family: min(1.0, max(0.0, success + by)) for family, by in spread.items()},
+        }  # fmt: skip
+        self.event("evaluation", 20 + 2 * step, **{**values, **more})
 
     def train(self, first: int, last: int) -> None:
         """Write the steps `first` to `last`."""

@@ -25,6 +25,7 @@ from tui.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from core.curation.training_records import Evaluation
     from core.curation.training_run import TrainingRun
 
 _EXIT = {"finished": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}
@@ -152,18 +153,15 @@ def _tell_end(project: ProjectPaths, run: TrainingRun, *, as_json: bool) -> None
 
 
 def result_lines(run: TrainingRun) -> list[str]:
-    """Return what a run came to: the arms on held-out tasks, and what was best."""
-    from tui.cli.train_lines import ARM_NAMES, evaluation_line, number, percent
+    """Return what a run came to: the arms on one set of tasks, what training brought there, and what was best."""
+    from tui.cli.train_lines import ARM_NAMES, evaluation_line, gain_lines, number, percent
 
     lines = [f"{run.id}  {run.state}" + (f": {run.reason}" if run.reason else "")]
     found = [one for arm in ARM_NAMES for stream in ("mixed", "grouped") if (one := run.heldout(arm, stream))]
     lines += [evaluation_line(one) for one in found]
-    none, trained = run.heldout("none"), run.heldout("trained")
-    if none and trained and none.success_micro is not None and trained.success_micro is not None:
-        gain = 100 * (trained.success_micro - none.success_micro)
-        lines.append(f"trained minus no memory: {gain:+.1f} points (one seed; seeds differ by several points)")
+    lines += gain_lines(run)
     if run.best is not None:
-        heldout = f", {percent(run.best.heldout)} on held-out tasks" if run.best.heldout is not None else ""
+        heldout = f", {percent(run.best.heldout)} on validation tasks" if run.best.heldout is not None else ""
         lines.append(f"best checkpoint: step {run.best.step}{heldout}")
     last = run.last
     if last is not None:
@@ -174,6 +172,7 @@ def result_lines(run: TrainingRun) -> list[str]:
 def run_facts(project: ProjectPaths, run: TrainingRun) -> dict[str, Any]:
     """Return a run as plain facts."""
     from core.curation.training import run_paths
+    from core.curation.training_records import ARMS
 
     last = run.last
     return {
@@ -190,15 +189,13 @@ def run_facts(project: ProjectPaths, run: TrainingRun) -> dict[str, Any]:
         "seconds_left": run.seconds_left,
         "reward": None if last is None else {term: last.reward.of(term) for term in _terms()},
         "heldout": {
-            f"{one.arm}/{one.stream}": {
-                "step": one.step,
-                "success_micro": one.success_micro,
-                "success_macro": one.success_macro,
-                "steps": one.steps_mean,
-                "tasks": one.tasks,
-            }
-            for one in run.history.evaluations
+            f"{arm}/{stream}": _measured(one)
+            for arm in ARMS
+            for stream in ("mixed", "grouped")
+            if (one := run.heldout(arm, stream)) is not None
         },
+        "gain": {"over_none": run.gain("none"), "over_base": run.gain("base"), "split": run.split or None},
+        "measurements": [{"arm": one.arm, "stream": one.stream, **_measured(one)} for one in run.history.evaluations],
         "alarms": [{"step": one.step, "kind": one.kind, "text": one.text} for one in run.history.alarms],
         "checkpoints": [
             {"step": one.step, "path": one.path, "sha256": one.sha256, "heldout": one.heldout}
@@ -208,6 +205,18 @@ def run_facts(project: ProjectPaths, run: TrainingRun) -> dict[str, Any]:
         "damaged_lines": run.damaged_lines,
         "summary": None if run.summary is None else dict(run.summary),
         "files": str(run_paths(project, run.id).root),
+    }
+
+
+def _measured(one: Evaluation) -> dict[str, Any]:
+    return {
+        "split": one.split or None,
+        "step": one.step,
+        "weights": one.weights,
+        "success_micro": one.success_micro,
+        "success_macro": one.success_macro,
+        "steps": one.steps_mean,
+        "tasks": one.tasks,
     }
 
 
@@ -242,6 +251,7 @@ def start(preset: str | None, seed: int | None, settings: tuple[str, ...], as_js
 def list_all(as_json: bool, place: Place) -> None:
     """List training runs, newest first, and the curator in use."""
     from core.curation import promotion, training
+    from core.curation.training_records import SPLITS
     from tui.cli.train_lines import number, percent
 
     project = place.project
@@ -267,10 +277,11 @@ def list_all(as_json: bool, place: Place) -> None:
                 None if last is None else f"{last.step}/{last.steps}",
                 None if last is None else number(last.reward.total, 2),
                 *(None if one is None else percent(one.success_micro) for one in heldout.values()),
+                SPLITS[run.split] if any(heldout.values()) else None,
                 "in use" if used is not None and used.run_id == run.id else None,
             )
         )
-    print_table(("run", "state", "step", "reward", "none", "base", "trained", "curator"), rows)
+    print_table(("run", "state", "step", "reward", "none", "base", "trained", "tasks", "curator"), rows)
 
 
 @train.command("show", epilog="Example:  exuvia train show cpu-demo-20260101-120000-ab12 --follow")

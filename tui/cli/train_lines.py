@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.curation.training_records import Evaluation, Imitation, TrainingStep
+from core.curation.training_records import SPLITS, Evaluation, Imitation, TrainingStep
 from core.curation.training_run import OVER, TrainingRun
 
 ARM_NAMES = {
@@ -80,9 +80,22 @@ def evaluation_line(record: Evaluation) -> str:
     name = ARM_NAMES.get(record.arm, record.arm)
     counted = f" over {record.tasks} tasks in {record.streams} streams" if record.tasks and record.streams else ""
     return (
-        f"held out, {record.stream}: {name} {percent(record.success_micro)} solved, "
+        f"{SPLITS[record.split]}, {record.stream}: {name} {percent(record.success_micro)} solved, "
         f"{number(record.steps_mean, 1)} actions a task{counted}"
     )
+
+
+def gain_lines(run: TrainingRun) -> list[str]:
+    """Return what the trained arm is better by than the base and than no memory, on the same tasks."""
+    if run.untrained:
+        done = any(one.arm == "trained" for one in run.history.evaluations)
+        return ["untrained: no step of GRPO was done, so 'trained' is the base"] if done else []
+    over = (("base", "the base"), ("none", "no memory"))
+    gains = [(name, gain) for arm, name in over if (gain := run.gain(arm)) is not None]
+    if not gains:
+        return []
+    told = ", ".join(f"minus {name} {100 * gain:+.1f}" for name, gain in gains)
+    return [f"trained {told} points on {SPLITS[run.split]} tasks (one seed; seeds differ by several points)"]
 
 
 def step_line(record: TrainingStep, left_s: float | None = None) -> str:
