@@ -236,7 +236,7 @@ async def test_a_checkpoint_is_proposed_and_the_inbox_puts_it_in_use(live: Train
         assert asked.kind == "promotion"
         await until(app, pilot, lambda text: "6 Inbox(1)" in text)
         await pilot.press("6")
-        text = await until(app, pilot, lambda text: "the trained one" in text and "no memory" in text)
+        text = await until(app, pilot, lambda text: "this checkpoint" in text and "no memory" in text)
         assert "42.9 %" in text
         assert "No curator is in use now." in text
         await pilot.press("a", "y")
@@ -252,7 +252,7 @@ async def test_a_promotion_is_rejected_with_a_reason(live: TrainingFiles, empty:
     promotion.propose(empty, ENDED)
     async with console(empty, (120, 40)) as (app, pilot):
         await pilot.press("6")
-        await until(app, pilot, lambda text: "the trained one" in text)
+        await until(app, pilot, lambda text: "this checkpoint" in text)
         await pilot.press("x", *"too few", "enter")
         await until(app, pilot, lambda text: "It is not used" in text)
     assert promotion.in_use(empty) is None

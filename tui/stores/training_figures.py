@@ -177,15 +177,22 @@ def _aligned(left: Sequence[Figure], right: Sequence[Figure]) -> list[Figure | N
 
 def _detectable(shares: tuple[float | None, float | None], counts: tuple[int | None, int | None]) -> str:
     """Return how large a difference of shares so many tasks can show, where this one is smaller; "" elsewhere."""
+    least = least_shown(shares, counts)
+    return "" if least is None else f"noise < {100 * least:.0f} pts"
+
+
+def least_shown(shares: tuple[float | None, float | None], counts: tuple[int | None, int | None]) -> float | None:
+    """Return the least difference of two shares that so many tasks can show, None where theirs is as large or unknown.
+
+    A share 0 to 1; the tasks of the two are taken as independent samples.
+    """
     from core.statistics.power import unpaired_shares
 
     (one, other), (count, other_count) = shares, counts
     if one is None or other is None or count is None or other_count is None:
-        return ""
+        return None
     least = unpaired_shares(min(one, other), count, other_count)
-    if least is None or abs(one - other) >= least:
-        return ""
-    return f"noise < {100 * least:.0f} pts"
+    return None if least is None or abs(one - other) >= least else least
 
 
 def settings_differ(left: TrainingRun, right: TrainingRun) -> tuple[tuple[str, str, str], ...]:

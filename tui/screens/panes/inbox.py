@@ -122,7 +122,7 @@ class InboxPane(Pane):
                 rows.go_to(f"case:{freeze.cases[0].case_id}")
             self._texts()
         else:
-            self.query_one("#inbox-page", WrappedText).show(page_lines(page), page.id)
+            self.query_one("#inbox-page", WrappedText).show(page_lines(page, self.view.training), page.id)
             options = self.query_one("#inbox-options", RowList)
             options.show(lambda width: option_rows(page, width))
             self._share(len(question.options) if question and options.display else 0)
@@ -207,6 +207,9 @@ class InboxPane(Pane):
         told = says.get(page.kind) or (f"a {kind.approve}; x {kind.reject}." if kind else "Esc goes back.")
         return ((f" {told}", "mark"), (more, "dim"))
 
+    def useless(self) -> frozenset[str]:
+        return frozenset({"approve", "reject"} if self.item is None else ())
+
     def go_back(self) -> bool:
         if self._whole:
             self._give("")
@@ -248,7 +251,7 @@ class InboxPane(Pane):
             verdict = page.decided.verdict if page.decided else ""
             rows = freeze_rows(page.page, came_of(page), 100, verdict)
             return "\n".join("".join(text for text, _ in line) for row in rows for line in row.lines)
-        return "\n".join("".join(text for text, _ in line) for line in page_lines(page))
+        return "\n".join("".join(text for text, _ in line) for line in page_lines(page, self.view.training))
 
     def _flip(self, step: int) -> None:
         page, pending = self.page, self.view.inbox.pending

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tui.screens.panes.base import local
 from tui.stores.freeze_page import CaseRow
 from tui.stores.inbox import Call, Item, Promotion, Question
+from tui.stores.views import TrainingView
 from tui.widgets.grid_cells import number
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, joined, short, two_sided
@@ -53,11 +54,13 @@ def came_of(item: Item) -> Line:
     )
 
 
-def page_lines(item: Item) -> list[Line]:
+def page_lines(item: Item, training: TrainingView) -> list[Line]:
     """Return the page of a question, a tool call or a promotion, line by line."""
     lines: list[Line] = [came_of(item), ()] if item.decided else []
     if isinstance(item.page, Promotion):
-        return [*lines, *_promotion_lines(item.page, item.since)]
+        from tui.screens.panes.inbox_promotion import promotion_lines  # few homes have one
+
+        return [*lines, *promotion_lines(item, item.page, training)]
     asked = f"asked {local(item.since)}" + (f" by {item.run_id}" if item.run_id else "")
     lines += [((asked, "dim"),), ((f"session {item.session_id}" if item.session_id else "", "dim"),), ()]
     if isinstance(item.page, Question):
@@ -75,42 +78,6 @@ def page_lines(item: Item) -> list[Line]:
         lines += [((text, "plain"),) for text in arguments.split("\n")]
     else:
         lines += [((item.title, "plain"),), (), (("This kind of question is not known here.", "warn"),)]
-    return lines
-
-
-_ARM_WORDS = {
-    "none": "no memory",
-    "base": "the untrained policy",
-    "trained": "the trained one",
-    "oracle": "skills by hand",
-}
-
-
-def _promotion_lines(page: Promotion, since: str) -> list[Line]:
-    """Return what speaks for a checkpoint and against it."""
-    percent = "not measured" if page.heldout is None else f"{100 * page.heldout:.1f} % solved on held-out tasks"
-    lines: list[Line] = [
-        ((f"Step {page.step} of {page.training_id}", "strong"), (f"  asked {local(since)}", "dim")),
-        ((f"{page.preset}, trained on {page.world or 'an unknown world'}; this checkpoint: {percent}", "plain"),),
-        (),
-        (("On held-out tasks of the mixed stream", "title"),),
-    ]
-    for arm in page.arms:
-        solved = "-" if arm.success is None else f"{100 * arm.success:.1f} %"
-        actions = "-" if arm.actions is None else f"{arm.actions:.1f}"
-        told = f"  {_ARM_WORDS.get(arm.name, arm.name):<22}{solved:>8}  {actions:>5} actions"
-        told += f"  {arm.tasks} tasks" if arm.tasks else ""
-        lines.append(((told, "good" if arm.name == "trained" else "plain"), (f"  at step {arm.step}", "dim")))
-    if not page.arms:
-        lines.append((("  nothing was measured", "warn"),))
-    lines += [
-        (),
-        (("Approved, it is the curator in use; it curates only worlds that it was trained for.", "plain"),),
-        (("It replaces ", "dim"), (page.replaces, "plain"))
-        if page.replaces
-        else (("No curator is in use now.", "dim"),),
-        (("sha256 ", "dim"), (page.sha256, "dim")),
-    ]
     return lines
 
 

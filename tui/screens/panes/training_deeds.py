@@ -74,16 +74,16 @@ def go_on(pane: Widget, run: TrainingRun | None) -> None:
 def promote(pane: Widget, run: TrainingRun | None) -> None:
     """Let a checkpoint be chosen, and propose it as the curator in use."""
     if run is None or run.best is None:
-        pane.post_message(Said(_NONE if run is None else f"{run.id} has no checkpoint yet.", "warn"))
+        pane.post_message(Said(_NONE if run is None else f"{run.id} has no trained checkpoint yet.", "warn"))
         return
     from tui.screens.picker import Choice, PickerScreen
 
-    best, kept = run.best, run.history.checkpoints[::-1]
+    best, kept = run.best, [one for one in run.history.checkpoints[::-1] if one.step]  # step 0 is the untrained one
     found = [
         Choice(
             f"{one.step}",
             f"step {one.step}",
-            f"{shown(one.heldout, 'share')} on held-out tasks" + ("   the best" if one is best else ""),
+            f"{shown(one.heldout, 'share')} of the validation tasks" + ("   the best" if one is best else ""),
             "checkpoint",
         )
         for one in kept
