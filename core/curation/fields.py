@@ -9,6 +9,7 @@ from core.foundation.strict_json import is_number
 
 _MISSING = object()
 _ROUNDING = 1e-6
+_MOST = 2**63  # what no counter reaches; larger ones would be infinite as soon as somebody reckons with them
 
 
 class Fields:
@@ -44,7 +45,7 @@ class Fields:
     def count(self, name: str) -> int | None:
         """Return a whole number of 0 or more, None where it is missing."""
         value = self._values.get(name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST):
             raise self._wrong(name, "a whole number")
         return value
 

@@ -259,7 +259,11 @@ def _inside(project: ProjectPaths, run_id: str, path: str) -> Path:
     """Return a path of a run, never one that leads out of it."""
     root = run_paths(project, run_id).root
     found = root / path
-    if not found.resolve().is_relative_to(root.resolve()):
+    try:
+        inside = found.resolve().is_relative_to(root.resolve())
+    except ValueError:  # a NUL, or half a character: no path
+        inside = False
+    if not inside:
         raise UsageError(f"{path!r} leads out of run {run_id}.", hint="Train again, or choose another checkpoint.")
     return found
 

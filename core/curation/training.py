@@ -28,6 +28,7 @@ from core.state.paths import ProjectPaths
 INSTALL = "pip install 'exuvia[trainer]'"
 _FOLLOW_S = 0.2
 _LEAVING_S = 15.0
+_PIECE = 8 << 20  # bytes of events that are read at once
 
 
 def run_paths(project: ProjectPaths, run_id: str) -> JobPaths:
@@ -141,11 +142,14 @@ class Reader:
     def read(self) -> TrainingRun:
         """Return the run as it is now. Raises DamagedError where its settings are unreadable."""
         began = jobs.began(self.run.root)  # before its records: one that has ended has written them all
-        found = read(self.run.events, start=self._end)
-        if found.records:
-            self._history = fold(self._history, found.records)
-        self._end = found.end
-        self._damaged += len(found.gaps)
+        while True:  # piece by piece: what was folded takes a fraction of what was read
+            found = read(self.run.events, start=self._end, most=_PIECE)
+            if found.records:
+                self._history = fold(self._history, found.records)
+            self._damaged += len(found.gaps)
+            moved, self._end = found.end > self._end, found.end
+            if not moved:
+                break
         history = self._history
         state = state_of(history, began)
         reason = history.end.reason if history.end is not None and state == history.end.state else ""

@@ -248,9 +248,12 @@ class Records:
     skipped: int
 
 
-def read(path: Path, *, start: int = 0) -> Records:
-    """Return the records from byte `start` on. A line that is being written is no gap yet; a missing file has none."""
-    found = read_lines(path, start=start)
+def read(path: Path, *, start: int = 0, most: int | None = None) -> Records:
+    """Return the records from byte `start` on. A line that is being written is no gap yet; a missing file has none.
+
+    `most` as in `read_lines`.
+    """
+    found = read_lines(path, start=start, most=most)
     records: list[Record] = []
     gaps = list(found.gaps)
     skipped = 0

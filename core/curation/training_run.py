@@ -64,6 +64,8 @@ def fold(history: History, records: Iterable[Record]) -> History:
                 if not isinstance(record, Alarm):
                     _take_back(into, record)
                 into.append(record)
+                if len(into) > 1 and into[-2].step > record.step:
+                    into.sort(key=_step_of)
     return replace(
         history, start=start, paused=paused, end=end, **{name: tuple(found) for name, found in lists.items()}
     )
@@ -79,6 +81,11 @@ _LISTS: Mapping[type, str] = {
 }
 
 
+def _step_of(record: Any) -> int:
+    step: int = record.step
+    return step
+
+
 def _go_back(lists: Mapping[str, list[Any]], step: int) -> None:
     """Drop what was done beyond the checkpoint of `step`, from which a new process goes on."""
     for name in ("steps", "samples", "checkpoints", "evaluations", "alarms"):
@@ -88,7 +95,12 @@ def _go_back(lists: Mapping[str, list[Any]], step: int) -> None:
 def _take_back(found: list[Any], record: Any) -> None:
     """Drop what is done once more."""
     if isinstance(record, Evaluation):
-        found[:] = [e for e in found if _measured(e) != _measured(record)]
+        # They are in the order of their steps, so what is older than this one stays unread.
+        at = len(found)
+        while at and found[at - 1].step >= record.step:
+            at -= 1
+        again = _measured(record)
+        found[at:] = [e for e in found[at:] if _measured(e) != again]
         return
     while found and found[-1].step >= record.step:
         found.pop()

@@ -55,12 +55,15 @@ def append_record(path: Path, record: Mapping[str, Any], *, fsync: bool = True) 
     append_line(path, text, fsync=fsync)
 
 
-def read_lines(path: Path, *, start: int = 0) -> Lines:
-    """Read the records from byte `start` on; a missing file has none (FAULTS: stop-at-first-error)."""
+def read_lines(path: Path, *, start: int = 0, most: int | None = None) -> Lines:
+    """Read the records from byte `start` on; a missing file has none (FAULTS: stop-at-first-error).
+
+    `most` stops behind about so many bytes, but never before the first whole line: `end` is where to read on.
+    """
     try:
         with path.open("rb") as file:
             file.seek(start)
-            raw = file.read()
+            raw = file.read() if most is None else file.read(most) + file.readline()
     except FileNotFoundError:
         return Lines((), (), 0, 0)
     lines: list[Line] = []

@@ -9,12 +9,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from core.foundation.errors import UsageError
 from core.skillrepo.document import read_skill
 from trainer.commands.export import main
 from trainer.policies.curator import curator_for
 from trainer.policies.hf import HfPolicy
 from trainer.policies.hf_export import export
-from trainer.policies.hf_model import Lora
+from trainer.policies.hf_model import Lora, open_model
 from trainer.policies.loading import open_policy
 
 from .small_models import curation, small_policy
@@ -125,3 +126,29 @@ def test_the_repository_of_a_sample_becomes_skill_folders(tmp_path: Path, capsys
 def test_what_isn_t_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "none"), str(tmp_path / "out")]) == 2
     assert "nothing at" in capsys.readouterr().err
+
+
+def test_code_that_a_folder_brings_along_is_neither_run_nor_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Unsaid, transformers asks whoever sits at the terminal, and runs it.
+    mark = tmp_path / "run"
+    asked: list[str] = []
+
+    def yes(prompt: str = "") -> str:
+        asked.append(prompt)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", yes)
+    classes = {
+        "AutoConfig": "theirs.Config",
+        "AutoModelForCausalLM": "theirs.Model",
+        "AutoTokenizer": ["theirs.T", None],
+    }
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "theirs", "auto_map": classes}))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"auto_map": classes}))
+    (tmp_path / "theirs.py").write_text(f"import os\nos.mkdir({str(mark)!r})\n")
+    with pytest.raises(UsageError, match="can't be opened"):
+        open_model(tmp_path, device=torch.device("cpu"), dtype="float32")
+    assert asked == []
+    assert not mark.exists()

@@ -86,6 +86,9 @@ def test_a_run_whose_files_say_nonsense_ends_with_one_line(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert said.strip().isprintable()
+    ends = [strict_json.parse(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert [(end["event"], end["state"]) for end in ends] == [("end", "failed")]  # whatever an earlier process said
+    assert said.startswith(ends[0]["reason"][:60])
 
 
 # ---------------------------------------------------------------------------------------------- NaN and infinity

@@ -38,8 +38,7 @@ def main(argv: list[str]) -> int:
             _follow(root)
             return 0
         with jobs.at_work(root) as work:
-            training = _resolved(work.job, arguments)
-            summary = _train(training, work, quiet=arguments.json)
+            summary = _worked(work, arguments)
     except OSError as error:  # a directory that is none, a file that may not be read
         sys.stderr.write(f"{visible_line(str(error))}\n")
         return 1
@@ -98,6 +97,17 @@ def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
     return training
 
 
+def _worked(work: Work, arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Train, and leave the reason in the run's events where it fails, whatever an earlier process said there."""
+    try:
+        return _train(_resolved(work.job, arguments), work, quiet=arguments.json)
+    except Exception as error:
+        text = visible_line(str(error)) or type(error).__name__
+        with contextlib.suppress(StorageError):  # a full disk: what failed is told on stderr all the same
+            training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
+        raise
+
+
 def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | None:
     if not quiet:
         sys.stdout.write("\n".join(presets.resolved_lines(training)) + "\n")
@@ -115,15 +125,9 @@ def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | N
             f"The world {world.name!r} is another one than when this run began.",
             hint="Start a new run; its numbers can't be compared with this one's.",
         )
-    try:
-        with joined() as together:
-            together.gather([None])  # the others may read the spec now
-            return make_trainer(training, world, work, together=together).run()
-    except Exception as error:
-        text = visible_line(str(error)) or type(error).__name__
-        with contextlib.suppress(StorageError):  # a full disk: what failed is told on stderr all the same
-            training_records.write(work.job.events, "end", state="failed", reason=text[:500], summary=None)
-        raise
+    with joined() as together:
+        together.gather([None])  # the others may read the spec now
+        return make_trainer(training, world, work, together=together).run()
 
 
 def _follow(root: Path) -> None:

@@ -1,0 +1,74 @@
+"""Events of a run that are many, odd or hostile: read in pieces, never quadratic, and no path leads out of the run."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.curation import promotion, training
+from core.foundation.errors import ExuviaError
+from core.state.paths import ProjectPaths
+
+RUN = "odd-20260101-000000-aaaa"
+
+
+def written(project: ProjectPaths, *lines: dict[str, Any]) -> Path:
+    root = project.training / RUN
+    root.mkdir(parents=True)
+    (root / "request.json").write_text("{}")
+    text = "".join(json.dumps({"time": "2026-01-01T00:00:00.000Z", **line}) + "\n" for line in lines)
+    (root / "events.jsonl").write_text(text)
+    return root
+
+
+def step(number: int, **more: Any) -> dict[str, Any]:
+    return {"event": "step", "step": number, "steps": 9, "reward": {"total": 0.5}, **more}
+
+
+@pytest.mark.parametrize("path", ["/etc", "../../..", "a\0b", "\ud800", "", "x" * 5_000, "\x1b[2J", "checkpoints"])
+def test_a_checkpoint_whose_path_is_none_is_refused(tmp_path: Path, path: str) -> None:
+    # FAULTS: path traversal. `events.jsonl` may come from anybody who handed the run over.
+    project = ProjectPaths(tmp_path)
+    written(project, {"event": "checkpoint", "step": 1, "path": path, "sha256": "sha256:0"})
+    with pytest.raises(ExuviaError) as caught:
+        promotion.propose(project, RUN)
+    assert caught.value.hint
+
+
+def test_pieces_are_read_as_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ProjectPaths(tmp_path)
+    lines = [step(number, headings={"Tips": number}) for number in range(1, 40)]
+    root = written(project, *lines, {"event": "resume", "step": 30}, *lines[30:])
+    with (root / "events.jsonl").open("ab") as file:
+        file.write(b'not json\n\xff\n[1]\n{"event": "step", "step": true}\n{"event": "st')
+    whole = training.read_run(project, RUN)
+    assert len(whole.history.steps) == 39
+    assert whole.damaged_lines == 4
+    for piece in (1, 100, 1_000):
+        monkeypatch.setattr(training, "_PIECE", piece)
+        again = training.read_run(project, RUN)
+        assert (again.history, again.damaged_lines) == (whole.history, whole.damaged_lines)
+
+
+def test_a_count_that_no_counter_reaches_is_none(tmp_path: Path) -> None:
+    project = ProjectPaths(tmp_path)
+    written(project, step(10**300), step(1, masked=10**30), step(2, seconds={"total": 1.0}))
+    run = training.read_run(project, RUN)
+    assert [one.step for one in run.history.steps] == [2]
+    assert run.damaged_lines == 2
+    assert run.seconds_left is None  # nobody works on it
+
+
+def test_thousands_of_measurements_are_read_at_once(tmp_path: Path) -> None:
+    # FAULTS: O(N) parse. Each took as long as all before it: minutes for what takes a moment.
+    project = ProjectPaths(tmp_path)
+    arms = ("base", "trained")
+    lines = [{"event": "evaluation", "step": n // 2, "arm": arms[n % 2], "stream": "mixed"} for n in range(12_000)]
+    written(project, *lines, *lines[-4:])
+    began = time.process_time()
+    assert len(training.read_run(project, RUN).history.evaluations) == 12_000
+    assert time.process_time() - began < 5
