@@ -11,6 +11,7 @@ from importlib import import_module
 
 COMMANDS = {
     "run": "trainer.commands.run",  # a training run, by its directory
+    "check": "trainer.commands.check",  # whether a request can begin, before anything is made for it
     "presets": "trainer.commands.presets",  # what can be trained, every key with its value
     "stream": "trainer.commands.stream",  # a task stream, by its directory
     "curate": "trainer.commands.curate",  # answer curations for another process, a line of JSON each

@@ -237,7 +237,7 @@ def _with(record: Any, path: list[str], value: Any, key: str) -> Any:
     name, *rest = path
     names = [one.name for one in fields(record)]
     if name not in names:
-        raise UsageError(f"There is no setting {key!r}.", hint=f"Known here: {', '.join(names)}.")
+        raise UsageError(f"There is no setting {key!r}.", hint=_meant(key) or f"Known here: {', '.join(names)}.")
     held = getattr(record, name)
     if is_dataclass(held):
         if not rest:
@@ -264,8 +264,17 @@ def _fitting(kind: Any, value: Any, key: str) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
-        raise UsageError(f"{key} can't be {value!r}.", hint=f"It is a {kind.__name__}.")
+        raise UsageError(f"{key} can't be {value!r}.", hint=f"It is {_KINDS.get(kind, kind.__name__)}.")
     return value
+
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def _meant(key: str) -> str:
+    """Return which whole keys end with the name that was typed; "" for none."""
+    ends = [known for known in table(Training()) if known.rpartition(".")[2] == key.rpartition(".")[2]]
+    return f"Do you mean {' or '.join(ends)}?" if ends else ""
 
 
 def training_of(document: Mapping[str, Any]) -> Training:
@@ -284,7 +293,8 @@ _LEAST: tuple[tuple[tuple[str, ...], int], ...] = (
     (("imitation.batch", "imitation.demonstrations", "group.batch", "group.file_tasks", "grpo.minibatches"), 1),
     (("optimizer.weight_decay", "optimizer.warmup", "optimizer.decay"), 0),
     (("evaluation.streams", "evaluation.tasks", "evaluation.groups", "evaluation.temperature"), 0),
-    (("evaluation.validation", "evaluation.validation_tasks"), 0),
+    (("evaluation.validation", "evaluation.validation_tasks", "group.file_seed"), 0),
+    (("reward.task", "reward.calls", "reward.content", "reward.compression"), 0),
 )
 _ABOVE_ZERO = ("optimizer.lr", "imitation.lr", "grpo.max_gradient_norm")
 _BETAS = "optimizer.beta1 and optimizer.beta2 lie between 0 and 1"

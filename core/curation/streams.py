@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.curation import jobs
+from core.curation import jobs, trainer_check
 from core.curation.stream_files import StreamPaths, read_journal
 from core.curation.stream_report import summary_of
-from core.curation.stream_spec import StreamSpec, load_spec, write_spec
+from core.curation.stream_spec import StreamSpec, load_spec, spec_json, write_spec
 from core.curation.stream_summary import Summary
 from core.foundation.clock import IDENTIFIER
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
@@ -54,6 +55,14 @@ def prepare(project: ProjectPaths, spec: StreamSpec, *, run_id: str | None = Non
         paths.root.mkdir(parents=True)
         write_spec(paths.spec, checked)
     return paths
+
+
+def check(project: ProjectPaths, spec: StreamSpec, named: Sequence[str] = ()) -> None:
+    """Ask the process that would walk it whether it can begin, with every arm of `named`; nothing is made.
+
+    Raises UsageError where it can't.
+    """
+    trainer_check.stream(project, spec_json(spec.checked()), named)
 
 
 def launch(paths: StreamPaths) -> int:

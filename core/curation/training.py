@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from core.curation import jobs
+from core.curation import jobs, trainer_check
 from core.curation.jobs import JobPaths
 from core.curation.training_records import read
 from core.curation.training_run import OVER, History, TrainingRun, fold, state_of
@@ -59,11 +59,12 @@ def start(
 ) -> str:
     """Start a run and return its id. `settings` are keys of the preset with other values; `seed` None is the preset's.
 
-    What they mean is the trainer's to judge: it resolves them into `spec.json`, or ends and says why. Raises UsageError
-    where torch is missing, ReadOnlyError in a home that is opened read-only.
+    What they mean is the trainer's to judge: it is asked first, and nothing is made where it can't begin. Raises
+    UsageError then and where torch is missing, ReadOnlyError in a home that is opened read-only.
     """
     readonly.refuse(project.root)
     require_trainer()
+    trainer_check.training(project, preset, seed, settings or {})
     run = run_paths(project, run_id or jobs.new_id(preset))
     with _starting(project):
         if run.root.exists():

@@ -106,14 +106,19 @@ def test_what_cannot_be_is_said_with_the_way_out(home: Path, arguments: list[str
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["--world", "nowhere"], "no world 'nowhere'"), (["--world", "benchmark:x"], "benchmark:AGENT/ID")],
+    [
+        (["--world", "nowhere"], "no world 'nowhere'"),
+        (["--world", "benchmark:x"], "benchmark:AGENT/ID"),
+        (["--world", "household", "--arms", "none,trained"], "'trained' can't run: no policy is named"),
+        (["--world", "household", "--option", "size=3"], "can't be opened with size"),
+    ],
 )
 def test_a_run_that_cannot_begin_says_why(tmp_path: Path, arguments: list[str], words: str) -> None:
     ended = call("stream", "run", *arguments, "--home", tmp_path)
-    assert ended.code == 1
+    assert ended.code == 2
     assert words in ended.err
-    assert "engine.log" in ended.err
     assert ended.out == ""
+    assert not (tmp_path / "default_project" / ".exuvia" / "streams").exists()  # nothing was made for it
 
 
 def test_an_empty_project_says_how_to_begin(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.agents.isolation import processes
-from core.curation import jobs, training
-from core.curation.jobs import JobPaths
+from core.curation import jobs, promotion, training
+from core.curation.training_removal import remove
 from core.curation.training_run import shared_split
 from core.curation.training_samples import read_samples
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
@@ -150,19 +150,36 @@ def test_nothing_starts_or_stops_in_a_home_that_is_read_only(project: ProjectPat
                 act()
 
 
-def test_a_preset_that_the_trainer_does_not_know_ends_with_its_words(project: ProjectPaths) -> None:
-    run_id = training.start(project, "no-such-preset", seed=3)
-    job = JobPaths(project.training / run_id)
-    assert json.loads(job.request.read_text())["preset"] == "no-such-preset"
+def test_what_cannot_begin_is_refused_in_the_trainers_words_and_leaves_nothing(project: ProjectPaths) -> None:
+    with pytest.raises(UsageError, match="no preset 'no-such-preset'") as refused:
+        training.start(project, "no-such-preset", seed=3)
+    assert "cpu-demo" in refused.value.hint
+    assert not project.training.exists()
 
-    async def end() -> str:
-        async for run in training.follow(project, run_id):
-            last = run
-        return f"{last.state}: {last.reason}"
 
-    told = asyncio.run(asyncio.wait_for(end(), 60))
-    assert told.startswith(("dead: it ended on its own", "failed: "))
-    assert training.stop(project, run_id).state in ("dead", "failed")
+def test_a_run_is_removed_where_nobody_needs_it(project: ProjectPaths, engine: subprocess.Popen[bytes]) -> None:
+    files = whole_run(project)
+    with pytest.raises(ConflictError, match="6 checkpoints"):
+        remove(project, RUN)
+    processes.record(files.job.engine, engine.pid)
+    with pytest.raises(ConflictError, match="at work"):
+        remove(project, RUN, weights=True)
+    files.job.engine.unlink()
+    asked = promotion.propose(project, RUN)
+    with pytest.raises(ConflictError, match="waits in the inbox"):
+        remove(project, RUN, weights=True)
+    promotion.decide(project, asked.id, "approve")
+    with pytest.raises(ConflictError, match="the curator in use"):
+        remove(project, RUN, weights=True)
+    promotion.dismiss(project)
+    remove(project, RUN, weights=True)
+    assert list(project.training.iterdir()) == []
+    with pytest.raises(NotFoundError):
+        remove(project, RUN)
+    unborn = project.training / "cpu-demo-20260103-100000-cccc"
+    unborn.mkdir()
+    remove(project, unborn.name)  # a directory that a start left without a request
+    assert not unborn.exists()
 
 
 def test_arms_are_set_beside_each_other_on_the_same_tasks_only(project: ProjectPaths) -> None:

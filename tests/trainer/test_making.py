@@ -11,9 +11,10 @@ from core.curation.executors import ScriptedExecutor
 from core.curation.self_judgement import OwnOpinion, WorldVerdict
 from core.foundation.errors import NotFoundError, UsageError
 from core.state.paths import ProjectPaths
+from trainer.frozen import executor_of, judge_of, opinion_of
 from trainer.grouping.annotation_file import Annotation, append, hash_of
 from trainer.grouping.attributes import Attributes
-from trainer.making import executor_of, judge_of, opinion_of, pool_of
+from trainer.making import pool_of
 from trainer.presets import resolve
 from trainer.task_groups import task_groups
 from trainer.worlds import open_world

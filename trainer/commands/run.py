@@ -26,7 +26,7 @@ from core.state import atomic
 from core.state.atomic import StorageError
 from trainer import presets
 from trainer.settings import Training, lacking, problem_of, table, with_settings
-from trainer.worlds import open_world
+from trainer.worlds import world_of
 
 
 def main(argv: list[str]) -> int:
@@ -147,14 +147,7 @@ def _follow(root: Path) -> None:
 
 def opened(training: Training) -> World:
     """Return the world that the settings name. Raises UsageError where it takes no such options."""
-    try:
-        return open_world(training.world, **training.world_options)
-    except TypeError as error:
-        options = ", ".join(sorted(training.world_options))
-        raise UsageError(
-            f"The world {training.world!r} can't be opened with {visible_line(options)}: {visible_line(str(error))}",
-            hint="Leave world_options out, or see docs/training.md.",
-        ) from error
+    return world_of(training.world, training.world_options)
 
 
 def _told(job: JobPaths) -> Training:

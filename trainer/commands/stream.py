@@ -11,7 +11,7 @@ from core.curation.worlds import World
 from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.foundation.visible import visible_line
 from core.state.paths import ProjectPaths
-from trainer.worlds import open_world
+from trainer.worlds import world_of
 
 
 def main(argv: list[str]) -> int:
@@ -21,16 +21,17 @@ def main(argv: list[str]) -> int:
         return int(ExitCode.USAGE)
     root = Path(argv[0]).resolve()
     try:
-        return stream_engine.run(root, ProjectPaths(root.parents[2]), _opened)
+        return stream_engine.run(root, ProjectPaths(root.parents[2]), opened)
     except ExuviaError as error:
         sys.stderr.write(visible_line(f"{error} {error.hint}".strip()) + "\n")
         return int(error.exit_code)
 
 
-def _opened(spec: StreamSpec, project: ProjectPaths) -> World:
+def opened(spec: StreamSpec, project: ProjectPaths) -> World:
+    """Return the world that a spec names. Raises UsageError where it can't be opened so."""
     name, colon, place = spec.world.partition(":")
     if name != "benchmark":
-        return open_world(spec.world, **spec.options)
+        return world_of(spec.world, spec.options)
     agent, slash, benchmark = place.partition("/")
     if not colon or not slash or not agent or not benchmark:
         raise UsageError(f"{spec.world!r} names no benchmark.", hint="Write benchmark:AGENT/ID.")

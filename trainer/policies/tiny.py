@@ -23,6 +23,7 @@ from core.skillrepo.skill import Skill
 from core.state import atomic
 from trainer.demonstrations import Demonstration
 from trainer.grpo import micro_batches
+from trainer.policies.options import check
 from trainer.policies.phrases import PhraseBook
 from trainer.policies.policy import Answer, Scored
 from trainer.policies.tiny_model import Cache, TinyModel, TinyShape
@@ -170,28 +171,15 @@ class TinyPolicy:
         atomic.write_text(directory / "policy.json", strict_json.dumps(head, indent=1) + "\n")
 
 
-_LARGEST = 4_096  # of width, layers and heads
-
-
 def make(world: str, *, seed: int, max_prompt: int, max_answer: int, **options: Any) -> TinyPolicy:
     """Return an untrained policy for a world that lends a lexicon. Raises UsageError where it lends none.
 
     `options` may give width, layers and heads; where the weights lie and in which precision is no choice here.
     """
     shape = {name: options[name] for name in ("width", "layers", "heads") if name in options}
-    unknown = sorted(set(options) - set(shape) - {"path", "device", "dtype"})
-    if unknown:
-        raise UsageError(f"A tiny policy has no option {unknown[0]!r}.", hint="It has width, layers and heads.")
-    for name, value in shape.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
-            raise UsageError(f"policy.options.{name} can't be {value!r}.", hint=f"A number from 1 to {_LARGEST}.")
+    check("tiny", {name: value for name, value in options.items() if name not in ("path", "device", "dtype")})
     book = PhraseBook(world, lexicon_of(world))
     told = TinyShape(len(book), max_prompt=max_prompt, max_answer=max_answer, **shape)
-    if told.width % told.heads:
-        raise UsageError(
-            f"A width of {told.width} can't be shared by {told.heads} heads.",
-            hint="Take a multiple of policy.options.heads.",
-        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = TinyModel(told)

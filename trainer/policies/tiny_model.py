@@ -8,15 +8,17 @@ import torch
 import torch.nn.functional as F  # noqa: N812  # its name everywhere
 from torch import Tensor, nn
 
+from trainer.policies.options import HEADS, WIDTH
+
 
 @dataclass(frozen=True, slots=True)
 class TinyShape:
     """Three layers of width 128 are about 0.6 million weights. Lengths are in tokens."""
 
     vocabulary: int
-    width: int = 128
+    width: int = WIDTH
     layers: int = 3
-    heads: int = 4
+    heads: int = HEADS
     max_prompt: int = 136
     max_answer: int = 34
 

@@ -17,7 +17,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetr
 
 from core.foundation import strict_json
 from core.state.paths import ProjectPaths
-from trainer.making import executor_of, judge_of
+from trainer.frozen import executor_of, judge_of
 from trainer.settings import training_of
 from trainer.verl.session import Generated, Output, ServedPolicy, group_of, walk
 from trainer.worlds import open_world

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -111,7 +112,8 @@ def run(
     """Walk a task stream with each arm and report what separates.
 
     It runs here, in front; Ctrl-C stops it, and 'exuvia stream resume' goes on where it was. An arm that lacks what it
-    needs is not run, and the report says so.
+    needs is not run, and the report says so. Where --arms names such an arm nothing begins (exit code 2), or, where
+    only the arm itself can tell, the exit code is 1.
     """
     from core.curation import streams
     from core.curation.stream_spec import StreamSpec
@@ -128,8 +130,10 @@ def run(
         options=_options(options),
         **settings,  # type: ignore[arg-type]  # click has checked each by its option
     )
+    named = spec.arms if arms not in (None, "all") else ()
+    streams.check(project, spec, named)
     paths = streams.prepare(project, spec)
-    return _carry_out(project, paths, detach=detach, as_json=as_json)
+    return _carry_out(project, paths, named=named, detach=detach, as_json=as_json)
 
 
 @stream.command("resume", epilog="Example:  exuvia stream resume stream-20261201-101500-a1b2")
@@ -305,7 +309,10 @@ def _policy(project: ProjectPaths, named: str | None) -> str | None:
     raise NotFoundError(f"There is no policy {named!r}.", hint="Name a training run, a checkpoint or an export.")
 
 
-def _carry_out(project: ProjectPaths, paths: StreamPaths, *, detach: bool, as_json: bool) -> int:
+def _carry_out(
+    project: ProjectPaths, paths: StreamPaths, *, detach: bool, as_json: bool, named: Sequence[str] = ()
+) -> int:
+    """Follow a run to its end and report; the exit code is 1 also where an arm of `named` was not run."""
     from core.curation import jobs, streams
     from core.curation.stream_report import report_text, summary_json
 
@@ -334,6 +341,11 @@ def _carry_out(project: ProjectPaths, paths: StreamPaths, *, detach: bool, as_js
         if ended.state != "finished":
             say("")
             say(here(f"Go on: exuvia stream resume {paths.id}"))
+    missing = [arm for arm in ended.summary.arms if arm.name in named and arm.state == "not run"]
+    if ended.state == "finished" and missing:
+        for arm in missing:
+            note(f"The arm {arm.name} was not run: {arm.reason}")
+        return int(ExitCode.FAILED)
     return int(_EXIT.get(ended.state, ExitCode.FAILED))
 
 

@@ -89,7 +89,9 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise UsageError(f"{pair!r} is no KEY=VALUE.", hint="For example: --set steps=20 --set min_overlap=0")
+            raise UsageError(
+                f"{pair!r} is no KEY=VALUE.", hint="For example: --set steps=20 --set retrieval.min_overlap=0"
+            )
         try:
             found[key.strip()] = strict_json.parse(value)
         except ValueError:

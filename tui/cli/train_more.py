@@ -87,6 +87,23 @@ def dismiss(as_json: bool, place: Place) -> None:
         say(f"Step {was.step} of {was.run_id} is no longer in use.")
 
 
+@train.command("remove", epilog="Examples:  exuvia train remove RUN   |   exuvia train remove RUN OTHER --yes")
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option("--yes", "weights", is_flag=True, help="Also runs that hold checkpoints.")
+@json_option
+@place_options
+def remove(run_ids: tuple[str, ...], weights: bool, as_json: bool, place: Place) -> None:
+    """Remove runs with all their files, for good; never one at work, in use or proposed."""
+    from core.curation import training_removal
+
+    for run_id in run_ids:
+        training_removal.remove(place.project, run_id, weights=weights, actor="cli")
+        if not as_json:
+            say(f"{run_id} is removed.")
+    if as_json:
+        print_json({"removed": list(run_ids)})
+
+
 @train.command("presets", epilog="Examples:  exuvia train presets   |   exuvia train presets cpu-demo")
 @click.argument("name", required=False)
 @json_option
