@@ -105,6 +105,13 @@ class Fields:
         """Return a list as it is; empty where it is missing."""
         return tuple(self._list(name))
 
+    def counts(self, name: str) -> tuple[int, ...]:
+        """Return a list of whole numbers of 0 or more; none where it is missing."""
+        items = self._list(name)
+        if not all(isinstance(item, int) and not isinstance(item, bool) and 0 <= item <= _MOST for item in items):
+            raise self._wrong(name, "a list of whole numbers")
+        return tuple(items)
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; none where it is missing."""
         items = self._list(name)

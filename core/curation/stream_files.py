@@ -246,7 +246,7 @@ def _read_facts(at: Fields) -> Facts:
         executor=at.text("executor"),
         judge=at.text("judge"),
         content_judge=at.text("content_judge"),
-        seeds=tuple(at.items("seeds")),
-        lengths=tuple(at.items("lengths")),
+        seeds=at.counts("seeds"),
+        lengths=at.counts("lengths"),
         tasks_hash=at.text("tasks_hash"),
     )

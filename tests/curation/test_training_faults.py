@@ -1,4 +1,4 @@
-"""Events of a run that are many, odd or hostile: read in pieces, never quadratic, and no path leads out of the run."""
+"""Odd or many events of a training run or a stream: read in pieces, never quadratic, no path leads out of the run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.curation import promotion, training
+from core.curation.stream_files import StreamPaths, read_journal
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 
@@ -72,3 +73,14 @@ def test_thousands_of_measurements_are_read_at_once(tmp_path: Path) -> None:
     began = time.process_time()
     assert len(training.read_run(project, RUN).history.evaluations) == 12_000
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("odd", [[[]], [{"a": 1}], ["x"], [True], [1.5], [-1], [None], {}, 3])
+@pytest.mark.parametrize("key", ["seeds", "lengths"])
+def test_facts_of_a_stream_are_numbers_or_a_damaged_line(tmp_path: Path, key: str, odd: object) -> None:
+    texts = dict.fromkeys(("world", "fingerprint", "executor", "judge", "content_judge", "tasks_hash"), "x")
+    facts = {**texts, "max_steps": 3, "seeds": [1], "lengths": [2], key: odd}
+    paths = StreamPaths(tmp_path)
+    paths.events.write_text(json.dumps({"time": "", "event": "start", "facts": facts}) + "\n")
+    journal = read_journal(paths)
+    assert (journal.facts, journal.damaged) == (None, 1)
