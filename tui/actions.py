@@ -141,7 +141,7 @@ ACTIONS: tuple[Action, ...] = (
         ("C",),
         "C",
         "global",
-        "Go on with the selected run that stopped, waits, failed or died (asks y); in Training with a paused one.",
+        "Go on with the selected run that stopped, waits, failed or died (asks y); in Training with a paused one too.",
         "go on",
         dangerous=True,
     ),
@@ -329,6 +329,21 @@ _SHOWN = {
 }  # fmt: skip
 
 
+_FIRST: Mapping[str, tuple[str, ...]] = {
+    "training": (
+        "training.look",
+        "training.newer",
+        "training.rollout",
+        "continue",
+        "training.pause",
+        "stop",
+        "start",
+        "training.compare",
+    )
+}
+"""What a pane's footer begins with: the keys that are of use only now, which the narrow one would cut off."""
+
+
 def footer(
     pane: str,
     *,
@@ -336,15 +351,18 @@ def footer(
     without: Iterable[str] = (),
     changed: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[tuple[str, str], ...]:
-    """Return (key, word) pairs for the footer in a pane: its own first, then what works everywhere."""
+    """Return (key, word) pairs for the footer in a pane: `_FIRST`, its other own ones, then what works everywhere."""
     hidden = frozenset(without)
     scopes = (pane, "list", "global")
-    pairs = (
-        (shown_keys(action, changed or {}), action.label)
+    actions = [
+        action
         for scope in scopes
         for action in of_scope(scope, read_only=read_only)
         if action.label and action.id not in hidden
-    )
+    ]
+    first = _FIRST.get(pane, ())
+    actions.sort(key=lambda action: first.index(action.id) if action.id in first else len(first))
+    pairs = ((shown_keys(action, changed or {}), action.label) for action in actions)
     return tuple((key.split(" ")[0], word) for key, word in pairs if key)
 
 

@@ -17,7 +17,7 @@ def start(project: ProjectPaths, preset: str, seed: int | None, settings: Mappin
     from core.curation import training
 
     run_id = training.start(project, preset, seed=seed, settings=settings)
-    return Outcome(f"Started {run_id}.", "It goes on without the console; K stops it.")
+    return Outcome(f"Started {run_id}.", "It goes on without the console; K stops it.", made=run_id)
 
 
 def go_on(project: ProjectPaths, run_id: str) -> Outcome:

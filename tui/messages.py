@@ -58,12 +58,16 @@ class IsolationKnown(Message):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an action came to. `hint` says what to do next; `changed` that views may be another now."""
+    """What an action came to. `hint` says what to do next; `changed` that views may be another now.
+
+    `made` is the id of what it made, for the pane that shows it to go there.
+    """
 
     text: str
     hint: str = ""
     ok: bool = True
     changed: bool = True
+    made: str = ""
 
 
 class CopyWanted(Message):

@@ -13,16 +13,21 @@ class Ended(Exception):  # noqa: N818 (not an error: the operator asked for it)
 
 
 class Work:
-    """Invariant: `done` never exceeds `total` where a total is known (0: nothing is known of it)."""
+    """Invariant: `done` never exceeds `total` where a total is known (0: nothing is known of it).
+
+    `can_end` tells whether it can be ended half-way: it has reported, which is where it would end.
+    """
 
     def __init__(self, doing: str) -> None:
         self.doing = doing
         self.done = self.total = 0
+        self.can_end = False
         self._began = monotonic()
         self._ended = threading.Event()
 
     def report(self, done: int, total: int) -> None:
         """Say how far it is. Raises Ended where the operator wants no more of it; call it often."""
+        self.can_end = True
         self.done, self.total = min(done, total) if total else done, total
         if self._ended.is_set():
             raise Ended

@@ -286,7 +286,7 @@ async def test_the_form_starts_what_was_typed_after_a_y(
         await pilot.press("8", "S")
         await until(app, pilot, lambda text: "Start: training run" in text and "cpu-demo" in text)
         await pilot.press("pageup", "down", *"7", "down", *"20", "pagedown", "enter")
-        await until(app, pilot, lambda text: "Start training by cpu-demo?" in text)
+        await until(app, pilot, lambda text: "Train cpu-demo, seed 7, 20 steps?" in text)
         await pilot.press("y")
         await until(app, pilot, lambda text: "Started." in text)
     assert started == [("cpu-demo", 7, {"steps": 20})]
@@ -302,7 +302,7 @@ async def test_the_form_says_what_is_wrong_beside_its_field(
         await pilot.press("pageup", "down", "down", *"many", "pagedown", "enter")
         await until(app, pilot, lambda text: "Steps: a whole number" in text)
         await pilot.press("ctrl+r", "pageup", "right")
-        await until(app, pilot, lambda text: "A large one. a GPU" in text)
+        await until(app, pilot, lambda text: "A large one. Needs a GPU." in text)
         await pilot.press("down", "down", "down", *"nonsense=1", "pagedown", "enter")
         await until(app, pilot, lambda text: "the preset has no such key" in text)
         await pilot.press("escape")
@@ -394,3 +394,66 @@ def test_the_request_of_a_run_is_what_the_form_made(empty: ProjectPaths, monkeyp
     assert run_id in outcome.text
     request = strict_json.parse((empty.training / run_id / "request.json").read_bytes())
     assert (request["preset"], request["seed"], request["settings"]) == ("cpu-demo", 7, {"steps": 20})
+
+
+async def test_the_form_tells_the_time_what_trains_already_and_every_key_as_it_will_be(
+    live: TrainingFiles, empty: ProjectPaths, started: list[tuple[str, int | None, dict[str, object]]]
+) -> None:
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8", "S")
+        text = await until(app, pilot, lambda text: "Start: training run" in text)
+        assert "Time: about 2 min, as" in text  # 60 steps of 2.1 s, and some seconds around them
+        assert f"! {RUN} trains now" in text
+        await pilot.press("pageup", "down", *"12", "down", *"0", "pagedown", "enter")
+        await until(app, pilot, lambda text: "Steps: 1 or more" in text)
+        await pilot.press("pageup", "down", "down", "backspace", *"30")
+        text = await until(app, pilot, lambda text: "Keys: seed 12, steps 30, executor.name weak" in text)
+        assert "Time: about 83 s" in text
+        await pilot.press("down", "down", *"seed=high", "pagedown", "enter")
+        await until(app, pilot, lambda text: "Other keys: seed: a whole number" in text)
+        await pilot.press("escape")
+    assert started == []
+
+
+async def test_a_run_started_here_is_selected_once_it_is_listed(
+    live: TrainingFiles, empty: ProjectPaths, engine: GiveEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui.messages import Outcome
+
+    new = "cpu-demo-20260102-100000-cccc"
+
+    def start(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
+        engine(TrainingFiles(project, new))
+        return Outcome(f"Started {new}.", made=new)
+
+    monkeypatch.setattr(training_presets, "presets", lambda: PRESETS)
+    monkeypatch.setattr(commands_training, "start", start)
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8", "down", "S")
+        await until(app, pilot, lambda text: "Start: training run" in text)
+        await pilot.press("enter", "y")
+        await until(app, pilot, lambda text: f"── {new}" in text)
+
+
+async def test_the_foot_offers_what_is_of_use_to_the_run_under_the_cursor(
+    live: TrainingFiles, empty: ProjectPaths
+) -> None:
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8")
+        await until(app, pilot, lambda text: "P pause   K stop run   S start" in _foot(text))
+        await pilot.press("down")
+        text = await until(app, pilot, lambda text: "P pause" not in _foot(text))
+        assert "K stop" not in _foot(text)
+        live.event("pause", 99)
+        await pilot.press("up")
+        await until(app, pilot, lambda text: _foot(text).startswith(" C go on   K stop run   S start"))
+        await pilot.press("e")
+        await until(app, pilot, lambda text: "step 30 (4 of 4 sampled)" in text and "] step" not in _foot(text))
+        await pilot.press("right_square_bracket")
+        await until(app, pilot, lambda text: "This is the latest step that was sampled." in text)
+        await pilot.press("left_square_bracket")
+        await until(app, pilot, lambda text: _foot(text).startswith(" s look   ] step   n rollout   C go on"))
+
+
+def _foot(text: str) -> str:
+    return text.rstrip("\n").split("\n")[-1]

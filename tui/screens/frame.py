@@ -17,7 +17,7 @@ from tui.clipboard import copy
 from tui.messages import CopyWanted, DeedWanted, DiffWanted, Done, Outcome, ReadWanted, Said, TraceOpened
 from tui.screens.base import ConsoleScreen
 from tui.screens.lines import footer_line, resting_line, status_lines, tabs_line, useless
-from tui.screens.panes.base import BackWanted, Pane, TraceWanted
+from tui.screens.panes.base import BackWanted, Pane, TraceWanted, method_of
 from tui.screens.panes.coming import first_panes, mount_rest
 from tui.screens.panes.sessions import SessionsPane
 from tui.screens.panes.table import BESIDE, NUMBERED, make
@@ -173,7 +173,7 @@ class Frame(ConsoleScreen):
             sessions.redraw()
         self.query_one(Tail).of(sessions.selected())
         self.query_one(Prompt).age()
-        self.query_one(Prompt).working(self.works.words())
+        self.query_one(Prompt).working(*self.works.words())
 
     def lines(self) -> None:
         """Fill status row, tabs, prompt line and footer."""
@@ -193,7 +193,8 @@ class Frame(ConsoleScreen):
 
     def useless(self) -> frozenset[str]:
         """Return the actions that would do nothing now, which the footer need not offer."""
-        return useless(self.view) | self.pane().useless()
+        pane = self.pane()  # what it does itself, as stopping a training run, it alone can tell of
+        return frozenset(one for one in useless(self.view) if not hasattr(pane, method_of(one))) | pane.useless()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.catch_up)
@@ -386,7 +387,7 @@ class Frame(ConsoleScreen):
 
     def on_done(self, event: Done) -> None:
         outcome = event.outcome
-        self.query_one(Prompt).working(self.works.words())
+        self.query_one(Prompt).working(*self.works.words())
         if outcome.text:
             self.flash(outcome.text, "good" if outcome.ok else "bad", outcome.hint)
         else:

@@ -11,17 +11,20 @@ from textual.app import ComposeResult
 
 from core.curation import training_presets
 from core.curation.training_presets import Preset
+from core.curation.training_run import TrainingRun
 from tui import commands_training
 from tui.actions import bindings
-from tui.messages import Said
+from tui.messages import Outcome, Said
 from tui.screens.base import ConsoleScreen
 from tui.screens.form import START, FormLines, Told
 from tui.screens.works import failure
 from tui.stores import forms, training_form
+from tui.stores.training_estimate import Estimate, estimate
 from tui.stores.training_form import PRESET
 from tui.widgets.bars import Bar, Rule
 from tui.widgets.prompt import Prompt
-from tui.widgets.spans import Line, wrap
+from tui.widgets.spans import Line, short, wrap
+from tui.work import Work
 
 if TYPE_CHECKING:
     from tui.screens.frame import Frame
@@ -40,12 +43,12 @@ class TrainingForm(ConsoleScreen):
     DEFAULT_CSS = """
     TrainingForm #form-lines { height: 1fr; }
     TrainingForm #form-says { height: 4; }
-    TrainingForm #form-table { height: 2; }
+    TrainingForm #form-table { height: 2; }  /* as high as there is room for; see _says */
     """
 
-    def __init__(self, presets: Sequence[Preset], send: Send) -> None:
+    def __init__(self, presets: Sequence[Preset], runs: Sequence[TrainingRun], send: Send) -> None:
         super().__init__(id="training-form")
-        self._presets, self._send = tuple(presets), send
+        self._presets, self._runs, self._send = tuple(presets), tuple(runs), send
         self.values = training_form.filled(forms.remembered(_REMEMBERED), self._presets)
 
     def compose(self) -> ComposeResult:
@@ -61,7 +64,7 @@ class TrainingForm(ConsoleScreen):
         self.whole = self.count()
         self.query_one("#form-title", Bar).show(((" Start: training run", "strong"),))
         self.query_one("#form-footer", Bar).show(
-            ((" Up Down", "key"), (" field  ", "dim"), ("Left Right", "key"), (" choose, complete  ", "dim"),
+            ((" Up Down", "key"), (" field  ", "dim"), ("Left Right", "key"), (" choose  ", "dim"),
              ("Enter on", "key"), (" Start  ", "dim"), ("Ctrl-R", "key"), (" reset  ", "dim"),
              ("Esc", "key"), (" back, kept", "dim"))
         )  # fmt: skip
@@ -85,9 +88,36 @@ class TrainingForm(ConsoleScreen):
         said = one.says if one else "Enter starts it, after a y. It runs on its own: you may close the console."
         self.query_one("#form-rule", Rule).show(((one.label if one else "Start", "strong"),))
         self.query_one("#form-says", Told).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
-        preset = training_form.preset_of(self.values, self._presets)
-        told: Line = ((lines.faults[""], "bad"),) if "" in lines.faults else _about(preset)
-        self.query_one("#form-table", Told).show([((" ", "plain"), *line) for line in wrap(told, width)][:2])
+        told: list[Line] = [((lines.faults[""], "bad"),)] if "" in lines.faults else self._about()
+        table = self.query_one("#form-table", Told)
+        shown = [((" ", "plain"), *line) for each in told for line in wrap(each, width)]
+        room = max(2, self.size.height - _AROUND - lines.row_count())
+        if len(shown) > room:
+            shown = [((" ", "plain"), *line) for each in told for line in wrap(each, width - 4)][:room]
+            shown[-1] = (*shown[-1], (" ...", "dim"))
+        table.styles.height = max(2, len(shown))
+        table.show(shown)
+
+    def _about(self) -> list[Line]:
+        """Return how long it may take, what is at work already, and every key with the value that it will have."""
+        keys = training_form.resolved(self.values, self._presets)
+        found: list[Line] = []
+        told = self._estimate(keys)
+        if told is None:
+            found.append((("Time: ", "strong"), ("unknown, no run of this preset was made here yet", "dim")))
+        else:
+            as_of = f"as {told.of} went here" + (", which had other keys" if told.differs else "")
+            found.append((("Time: ", "strong"), (f"about {long(told.seconds)}, ", "plain"), (as_of, "dim")))
+        live = [run.id for run in self._runs if run.state in ("starting", "running")]
+        if live:
+            found.append(((f"! {', '.join(live)} trains now: each of them will be slower.", "warn"),))
+        if keys:
+            listed = ", ".join(f"{key} {'-' if value == '' else value}" for key, value in keys.items())
+            found.append((("Keys: ", "strong"), (listed, "dim")))
+        return found
+
+    def _estimate(self, keys: dict[str, Any]) -> Estimate | None:
+        return estimate(self._runs, self.values[PRESET], keys)
 
     def on_resize(self) -> None:
         if self.stands:
@@ -137,7 +167,11 @@ class TrainingForm(ConsoleScreen):
             else:
                 prompt.flash(" Not started.")
 
-        prompt.confirm(f"Start training by {preset}?", answered)
+        told = self._estimate(training_form.resolved(self.values, self._presets))
+        time = f" About {long(told.seconds)}." if told else ""
+        words = training_form.in_words(self.values, self._presets)
+        room = max(20, (self.size.width or 80) - len(time) - 35)
+        prompt.confirm(f"Train {short(words, room)}?{time}", answered)
 
     def run_action_by_id(self, action_id: str) -> None:
         if action_id in ("back", "interrupt"):
@@ -150,12 +184,17 @@ class TrainingForm(ConsoleScreen):
         forms.remember(_REMEMBERED, self.values)
 
 
-def _about(preset: Preset | None) -> Line:
-    """Return a preset's most telling settings in a line."""
-    if preset is None:
-        return ()
-    told = ", ".join(f"{key} {value}" for key, value in list(preset.settings.items())[:14])
-    return (("Keys: ", "strong"), (told, "dim"))
+_AROUND = (
+    9  # rows of the form that are neither fields nor table: title, rule, what a field says, prompt, footer, one free
+)
+
+
+def long(seconds: float) -> str:
+    """Return a time that is only guessed: 40 s, 8 min, 2 h 10 min."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def open_form(frame: Frame) -> None:
@@ -177,10 +216,18 @@ def open_form(frame: Frame) -> None:
 def _push(frame: Frame, presets: Sequence[Preset]) -> None:
     if frame.stands and frame.app.screen is frame:
         frame.query_one(Prompt).clear()
-        frame.app.push_screen(TrainingForm(presets, partial(_start, frame)))
+        frame.app.push_screen(TrainingForm(presets, frame.view.training.runs, partial(_start, frame)))
 
 
 def _start(frame: Frame, preset: str, seed: int | None, settings: dict[str, Any]) -> None:
-    frame.start(
-        lambda _: commands_training.start(frame.project, preset, seed, settings), f"starting training by {preset}"
-    )
+    from tui.screens.panes.training_parts import RunStarted, TrainingParts
+
+    pane = frame.query_one(TrainingParts)
+
+    def start(_: Work) -> Outcome:
+        outcome = commands_training.start(frame.project, preset, seed, settings)
+        if outcome.made:
+            pane.post_message(RunStarted(outcome.made))
+        return outcome
+
+    frame.start(start, f"starting training by {preset}")

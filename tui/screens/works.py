@@ -36,13 +36,14 @@ class Works:
 
         self._screen.run_worker(do_it, thread=True, exit_on_error=False, group="deeds", description=doing)
 
-    def words(self) -> str:
-        """Return how far the newest deed is, "" where none takes long."""
-        return next((words for work in reversed(self._under_way) if (words := work.words())), "")
+    def words(self) -> tuple[str, bool]:
+        """Return how far the newest deed is, and whether Esc ends it; "" where none takes long."""
+        told = ((work.words(), work.can_end) for work in reversed(self._under_way))
+        return next((one for one in told if one[0]), ("", False))
 
     def end(self) -> bool:
-        """Ask the newest deed to end; tell whether there was one that had taken a while."""
-        late = [work for work in self._under_way if work.words() and not work.is_ending]
+        """Ask the newest deed that can be to end; tell whether there was one that had taken a while."""
+        late = [work for work in self._under_way if work.words() and work.can_end and not work.is_ending]
         if late:
             late[-1].end()
         return bool(late)

@@ -24,7 +24,7 @@ _LABELS = {"steps": "Steps", "executor": "Executor", "min_overlap": "Gate"}
 def fields_of(values: Values, presets: Sequence[Preset]) -> tuple[Field, ...]:
     """Return the fields for the preset that is chosen."""
     preset = preset_of(values, presets)
-    says = " ".join(part for part in (preset.says, preset.needs) if part) if preset else "None is known."
+    says = f"{preset.says} Needs {preset.needs}.".replace(" Needs .", "") if preset else "None is known."
     fields = [
         Field(PRESET, "Preset", says, tuple(one.name for one in presets), typed=False),
         Field(SEED, "Seed", "Another seed is another run; the same seed gives the same one.", unset=_of(preset, SEED)),
@@ -77,6 +77,28 @@ def settings_of(values: Values, presets: Sequence[Preset]) -> tuple[int | None, 
     return (int(seed) if seed else None), found
 
 
+def resolved(values: Values, presets: Sequence[Preset]) -> dict[str, Any]:
+    """Return every key of the preset with the value that the form gives it, what was typed first.
+
+    A field that is wrong is left out of it: its key has the preset's value.
+    """
+    preset = preset_of(values, presets)
+    if preset is None:
+        return {}
+    wrong = faults_of(values, presets)
+    seed, typed = settings_of({name: value for name, value in values.items() if name not in wrong}, presets)
+    given = {SEED: seed} if seed is not None else {}
+    return {**given, **typed} | {key: value for key, value in preset.settings.items() if key not in {**given, **typed}}
+
+
+def in_words(values: Values, presets: Sequence[Preset]) -> str:
+    """Return what will be trained in a few words: the preset, its seed and steps, and what was set otherwise."""
+    seed, typed = settings_of(values, presets)
+    keys = resolved(values, presets)
+    parts = [str(values.get(PRESET, "")), f"seed {keys.get(SEED, seed)}", f"{keys.get('steps', '?')} steps"]
+    return ", ".join([*parts, *(f"{key} {value}" for key, value in typed.items() if key != "steps")])
+
+
 def _value(text: str) -> Any:
     """Return what a value means: JSON where it is that, else the text."""
     try:
@@ -96,18 +118,30 @@ def faults_of(values: Values, presets: Sequence[Preset]) -> dict[str, str]:
     preset = preset_of(values, presets)
     for name in own_keys(preset):
         value, usual = values.get(name, "").strip(), preset.settings[_OWN[name]] if preset else None
-        if value and isinstance(usual, int | float) and not isinstance(usual, bool):
-            given = _value(value)
-            whole = isinstance(usual, int)
-            if isinstance(given, bool) or not isinstance(given, int if whole else int | float):
-                faults[name] = "a whole number" if whole else "a number"
-            elif given < 0:
-                faults[name] = "0 or more"
+        if value and (fault := _fault(_value(value), usual)):
+            faults[name] = fault
+        elif value and name == "steps" and _value(value) < 1:
+            faults[name] = "1 or more"
     try:
-        settings_of({**values, SEED: ""}, presets)
+        _, typed = settings_of({SETTINGS: values.get(SETTINGS, ""), PRESET: values.get(PRESET, "")}, presets)
+        wrong = ((key, _fault(value, preset.settings.get(key) if preset else None)) for key, value in typed.items())
+        told = next((f"{key}: {fault}" for key, fault in wrong if fault), "")
+        faults |= {SETTINGS: told} if told else {}
     except ValueError as error:
         faults[SETTINGS] = str(error)
     return faults
+
+
+def _fault(given: Any, usual: Any) -> str:
+    """Return what a value should be instead, by the kind of the preset's own; "" where it may be right."""
+    if isinstance(usual, bool):
+        return "" if isinstance(given, bool) else "true or false"
+    if not isinstance(usual, int | float):
+        return ""
+    whole = isinstance(usual, int)
+    if isinstance(given, bool) or not isinstance(given, int if whole else int | float):
+        return "a whole number" if whole else "a number"
+    return "0 or more" if given < 0 and usual >= 0 else ""
 
 
 def filled(values: Values, presets: Sequence[Preset]) -> dict[str, str]:

@@ -41,7 +41,7 @@ class Prompt(Widget, can_focus=False):
         self._flash: Line = ()
         self._flashed = 0.0
         self._resting: Line = ()
-        self._working = ""
+        self._working = self._ends = ""
         self._question = ""
         self._confirm: Answer | None = None
         self._ask: Text | None = None
@@ -68,10 +68,10 @@ class Prompt(Widget, can_focus=False):
         self._flash = ((text, tone), *((("  " + hint, "dim"),) if hint else ()))
         self.refresh()
 
-    def working(self, words: str) -> None:
-        """Say how far something is that takes a while; "" where nothing does."""
-        if words != self._working:
-            self._working = words
+    def working(self, words: str, can_end: bool = False) -> None:
+        """Say how far something is that takes a while, and that Esc ends it where it can be; "" where nothing does."""
+        if (words, can_end) != (self._working, bool(self._ends)):
+            self._working, self._ends = words, _ENDS if can_end else ""
             if not self.is_busy:
                 self.refresh()
 
@@ -175,8 +175,8 @@ class Prompt(Widget, can_focus=False):
             used = min(width - 1, width_of(self._question) + 1 + width_of(shown))
             return _with_cursor(cursor, used, width, self.rich_style)
         if self._working:
-            words = middle(self._working, max(8, width - len(_ENDS) - 1))
-            return strip_of(((f" {words}", "accent"), (_ENDS, "dim")), width, self.rich_style)
+            words = middle(self._working, max(8, width - len(self._ends) - 1))
+            return strip_of(((f" {words}", "accent"), (self._ends, "dim")), width, self.rich_style)
         return strip_of(_fitted(self._flash, width) or self._resting, width, self.rich_style)
 
 

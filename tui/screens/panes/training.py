@@ -93,8 +93,11 @@ class TrainingPane(TrainingParts):
 
     def _turn(self, by: int) -> None:
         if self.page == "samples":
-            self.book = self.book.turned(by)
+            before, self.book = self.book.step, self.book.turned(by)
+            if self.book.steps and self.book.step == before:
+                self.post_message(Said(f"This is the {'first' if by < 0 else 'latest'} step that was sampled."))
             self.draw()
+            own_screen(self).lines()
         else:
             self._go("samples")
 
@@ -164,11 +167,14 @@ class TrainingPane(TrainingParts):
             useless -= {"stop", "continue"} if run.pausing or run.state == "paused" else {"stop", "training.pause"}
         elif run.state != "finished":
             useless.discard("continue")
-        if run.history.checkpoints:
+        if run.best is not None:
             useless.discard("training.promote")
         if self.marked and self.marked != run.id:
             useless.discard("training.compare")
-        useless |= in_samples if self.page != "samples" else set()
+        if self.page != "samples":
+            useless |= in_samples
+        elif not self.book.steps or self.book.step == self.book.steps[-1]:
+            useless.add("training.newer")
         return frozenset(useless)
 
     def resting(self) -> Line:

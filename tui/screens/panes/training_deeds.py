@@ -38,7 +38,9 @@ def stop(pane: Widget, run: TrainingRun | None) -> None:
         pane.post_message(Said(f"{run.id} is {run.state} already."))
     else:
         do = partial(commands_training.stop, _project(pane), run.id)
-        _sure(pane, f"Stop training {run.id}? It writes a checkpoint first.", do, "stopping")
+        _sure(
+            pane, f"Stop training {run.id}? It writes a checkpoint first.", do, f"stopping {run.id}, with a checkpoint"
+        )
 
 
 def pause(pane: Widget, run: TrainingRun | None) -> None:

@@ -50,6 +50,14 @@ class SamplesRead(Message):
         super().__init__()
 
 
+class RunStarted(Message):
+    """A training run was started here: the pane goes to it once it is listed."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__()
+
+
 class TrainingParts(Pane):
     """The list of runs with the selected one's state, and from it one page at a time about that run.
 
@@ -71,7 +79,7 @@ class TrainingParts(Pane):
     def __init__(self) -> None:
         super().__init__()
         self.page: Page = "runs"
-        self.run_id = self.marked = ""
+        self.run_id = self.marked = self._wanted = ""
         self.held: TrainingView | None = None
         self.looking: Looking = "operations"
         self.book = SampleBook("")
@@ -119,6 +127,9 @@ class TrainingParts(Pane):
             self.page = "runs"
         self._arrange()
         self._rows("list").show(lambda width: self._listed(width))
+        if self._wanted in runs:
+            self._rows("list").go_to(self._wanted)
+            self._wanted = ""
         draw: dict[Page, Callable[[], None]] = {
             "runs": self._draw_runs, "figures": self._draw_figures, "plot": self._draw_plot,
             "samples": self._draw_samples, "compare": self._draw_compare,
@@ -251,6 +262,11 @@ class TrainingParts(Pane):
             ReadWanted(lambda project: deeds.read_sample(project, run_id, step, file), self, f"reading step {step}")
         )
 
+    def on_run_started(self, event: RunStarted) -> None:
+        event.stop()
+        self._wanted, self.page = event.run_id, "runs"
+        self.redraw()
+
     def on_samples_read(self, event: SamplesRead) -> None:
         event.stop()
         self._asked.discard((event.run_id, event.step))
@@ -284,6 +300,7 @@ class TrainingParts(Pane):
         match event.rows.id, self.page:
             case "training-list", "runs":
                 self._draw_runs()
+                own_screen(self).lines()  # which keys are of use differs from run to run
             case "training-figures", "figures":
                 self._says()
             case "training-charts", "plot":
