@@ -79,7 +79,7 @@ class Frame(ConsoleScreen):
         # Before the first layout, so that there need not be a second one.
         for points, cells in ((self.HORIZONTAL_BREAKPOINTS, self.app.size.width),
                               (self.VERTICAL_BREAKPOINTS, self.app.size.height)):  # fmt: skip
-            self.add_class(next(name for least, name in reversed(points) if cells >= least))
+            self.add_class(next(name for least, name in reversed(points) if cells >= least), update=False)
         yield Bar(id="status")
         yield Bar(id="tabs")
         with Container(id="body"):

@@ -110,6 +110,8 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionsView:
+    """Runs, live ones first, and the Sessions of `agent_id`; `more` are older ones that aren't listed."""
+
     runs: tuple[RunLine, ...] = ()
     agent_id: str = ""
     sessions: tuple[SessionLine, ...] = ()
