@@ -6,7 +6,7 @@ A measurement is one pass over each stream, the repository empty at first; the s
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -17,7 +17,7 @@ from core.curation.worlds import World
 from core.skillrepo.skill import Skill
 from core.statistics import intervals, paired
 from trainer.policies.policy import Policy
-from trainer.rollout import Roller, Rollout, Stream
+from trainer.rollout import Roller, Rollout, Stream, on
 from trainer.settings import RetrievalOptions
 from trainer.together import Alone, Together
 
@@ -79,7 +79,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Bench:
-    """What all arms share: the world's executor, the retrieval, and the temperature curators answer with."""
+    """What all arms share: the world's executor, the retrieval, and the temperature curators answer with.
+
+    `go_on` is the Roller's.
+    """
 
     world: World
     executor: Executor
@@ -87,6 +90,7 @@ class Bench:
     temperature: float
     opinion: SelfJudge = field(default_factory=OwnOpinion)
     together: Together = field(default_factory=Alone)
+    go_on: Callable[[], None] = on
 
     def measure(
         self,
@@ -108,6 +112,7 @@ class Bench:
             opinion=self.opinion,
             temperature=self.temperature,
             together=self.together,
+            go_on=self.go_on,
         )
         walked = roller.roll(streams, seed=seed, purpose=f"measure-{stream}", skills=skills)
         return measurement(arm, stream, walked, self.world, seconds=time.perf_counter() - began, policy=policy)

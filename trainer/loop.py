@@ -24,15 +24,16 @@ from core.foundation import strict_json
 from core.state import atomic
 from trainer import checkpoint, device, step_report
 from trainer.alarms import alarms
+from trainer.batch import samples_of
 from trainer.demonstrations import demonstrations
 from trainer.distributed import Follower
 from trainer.evaluate import STREAM_SEED, Bench, Measurement
-from trainer.grpo import Sample, UpdateReport, advantages, update
+from trainer.grpo import UpdateReport, advantages, update
 from trainer.imitation import imitate
 from trainer.policies.phrases import PhraseBook
 from trainer.policies.policy import Policy
 from trainer.rewards import Reward, reward, totals
-from trainer.rollout import Clock, Roller, Rollout, by_group
+from trainer.rollout import Clock, Roller, Rollout, StoppedError, by_group
 from trainer.seeds import derive
 from trainer.settings import Training
 from trainer.summary import summary_of
@@ -82,6 +83,7 @@ class Trainer:
             self.training.evaluation.temperature,
             self.opinion,
             self.together,
+            self._stop_where_asked,
         )
 
     @property
@@ -92,23 +94,33 @@ class Trainer:
         """Train to the end and return the summary; None where somebody asked to stop before it."""
         found = checkpoint.latest(self.job.root)
         self._agree()  # nobody writes before all have looked
-        if found is None:
-            self._start()
-            if not self._imitate():
-                self._stopped("in the imitation phase")
-                return None
-            self._validate("base")
-            self._keep()
-        else:
-            self._resume(found)
-        while self.step < self.training.steps:
-            if self._agree(self.work.stopping):
+        try:
+            if found is None:
+                self._start()
+                self._imitate()
+            else:
+                self._resume(found)
+        except StoppedError:
+            self._stopped("in the imitation phase")
+            return None
+        try:
+            if self._unvalidated():  # the base, and a step after which an earlier process was stopped
+                self._validate("trained" if self.step else "base")
+            if found is None or self.step in self.validated:
                 self._keep()
-                self._stopped(f"after step {self.step}")
-                return None
-            self._wait()
-            self._grpo_step()
-        return self._finish()
+            while self.step < self.training.steps:
+                self._wait()
+                self._stop_where_asked()
+                self._grpo_step()
+        except StoppedError:
+            self._keep()
+            self._stopped(f"after step {self.step}")
+            return None
+        try:
+            return self._finish()
+        except StoppedError:
+            self._stopped("in the last measurement")
+            return None
 
     # The phases ---------------------------------------------------------------------------------------------
 
@@ -128,8 +140,8 @@ class Trainer:
         self._reference()
         self._say("resume", step=self.step)
 
-    def _imitate(self) -> bool:
-        """Make the base; False where it was stopped on the way (it begins anew then: it is short)."""
+    def _imitate(self) -> None:
+        """Make the base. Raises StoppedError where it was stopped on the way (it begins anew then: it is short)."""
         options = self.training.imitation
         if options.steps:
             book = PhraseBook(self.world.name, lexicon_of(self.world.name))
@@ -143,19 +155,18 @@ class Trainer:
                 seed=self.training.seed,
             )
             pairs = [(self.policy.prompt(one.given), self.policy.target(one)) for one in shown]
-            began = time.monotonic()
+            began = self.seconds
 
             def on_step(step: int, loss: float) -> bool:
+                self._wait()
                 if step % _SAID == 0 or step == options.steps:
-                    seconds = round(time.monotonic() - began, 3)
+                    seconds = round(self.seconds - began, 3)
                     self._say("imitation", step=step, steps=options.steps, loss=loss, seconds=seconds)
                 return not self.work.stopping
 
             imitate(self.policy, pairs, options, seed=self.training.seed, on_step=on_step, together=self.together)
-            if self._agree(self.work.stopping):
-                return False
+            self._stop_where_asked()
         self._reference()
-        return True
 
     def _reference(self) -> None:
         """Keep pi_ref, which is the base, whatever the step."""
@@ -187,6 +198,7 @@ class Trainer:
             training.grpo.temperature,
             clock,
             self.together,
+            self._stop_where_asked,
         )
         rollouts = roller.roll(streams, seed=training.seed, purpose=f"step-{number}")
         grouped = by_group(rollouts)
@@ -199,7 +211,7 @@ class Trainer:
         ]
         sums = [totals(group, training.reward) for group in rewards]
         gains = [advantages(group, std=training.grpo.std) for group in sums]
-        samples = _samples(grouped, gains)
+        samples = samples_of(grouped, gains)
         Random(derive(training.seed, "minibatches", number)).shuffle(samples)
         rate = self._set_rate()
         updating = time.perf_counter()
@@ -212,7 +224,7 @@ class Trainer:
         if training.sample_every and number % training.sample_every == 0:
             self._write_samples(rollouts)
         last = number == training.steps
-        if training.evaluate_every and (number % training.evaluate_every == 0 or last):
+        if self._unvalidated():
             self._validate("trained")
         if last or (training.checkpoint_every and number % training.checkpoint_every == 0):
             self._keep()  # the last one always: without it there is nothing that was trained
@@ -232,6 +244,7 @@ class Trainer:
             if step is not None:
                 self.policy.restore(checkpoint.weights(checkpoint.directory(self.job.root, step)))
             for stream, tasks in (("mixed", mixed), ("grouped", grouped)):
+                self._wait()
                 skills = self.world.oracle() if arm == "oracle" else ()
                 policy = None if step is None else self.policy
                 found = self.bench.measure(arm, stream, tasks, policy=policy, skills=skills)
@@ -270,10 +283,16 @@ class Trainer:
         measured = {step: share for step, share in self.validated.items() if step in kept and step != BASE}
         return max(measured, key=lambda step: (measured[step], step)) if measured else max(kept)
 
+    def _unvalidated(self) -> bool:
+        """Tell whether the present step is one after which the policy is validated, and it wasn't yet."""
+        every, step = self.training.evaluate_every, self.step
+        return bool(every) and (step % every == 0 or step == self.training.steps) and step not in self.validated
+
     def _validate(self, arm: str) -> None:
         """Measure the policy on tasks that neither training nor the final measurement uses."""
+        self._wait()
         options = self.training.evaluation
-        if not options.validation or not self.training.evaluate_every:
+        if not options.validation:
             return
         streams = mixed_streams(
             self.world,
@@ -339,16 +358,7 @@ class Trainer:
             **step_report.update_fields(report, rate),
             **step_report.rollout_fields(rollouts, self.world.max_steps),
         }
-        tokens = fields["tokens"]["prompt"] + fields["tokens"]["answer"]
-        other = total - clock.generate - clock.executor - updating
-        fields["tokens_per_s"] = tokens / total if total else None
-        fields["seconds"] = {
-            "total": round(total, 4),
-            "generate": round(clock.generate, 4),
-            "executor": round(clock.executor, 4),
-            "update": round(updating, 4),
-            "other": round(max(0.0, other), 4),
-        }
+        fields |= step_report.time_fields(fields["tokens"], clock, updating, total)
         fields["device"] = device.reading(self.policy.device)
         self._say("step", **fields)
         self.history.append({name: fields[name] for name in step_report.REMEMBERED})
@@ -370,6 +380,11 @@ class Trainer:
             self.began += self.work.wait_while_paused()
             self._say("resume", step=self.step)
 
+    def _stop_where_asked(self) -> None:
+        """Raise StoppedError where one of the processes shall stop."""
+        if self._agree(self.work.stopping):
+            raise StoppedError
+
     def _stopped(self, where: str) -> None:
         self._say("end", state="stopped", reason=f"stopped {where}; it can be resumed", summary=None)
 
@@ -380,15 +395,3 @@ class Trainer:
     def _say(self, event: str, **fields: Any) -> None:
         if self.together.rank == 0:
             training_records.write(self.job.events, event, **fields)
-
-
-def _samples(groups: Sequence[Sequence[Rollout]], gains: Sequence[Sequence[float | None]]) -> list[Sample]:
-    """Return every answer with its rollout's advantage; a rollout without one teaches nothing."""
-    return [
-        Sample(turn.prompt, turn.answer.ids, turn.answer.logprobs, gain)
-        for group, values in zip(groups, gains, strict=True)
-        for rollout, gain in zip(group, values, strict=True)
-        if gain is not None
-        for turn in rollout.turns
-        if turn.answer is not None
-    ]

@@ -9,7 +9,7 @@ skip a position.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -105,6 +105,14 @@ def _success(episode: Episode, source: SuccessSource) -> float | None:
     return None if value is None else float(value)
 
 
+class StoppedError(Exception):
+    """The work was asked to stop, and what was under way is dropped. The loop catches it; nobody else sees it."""
+
+
+def on() -> None:
+    """Go on, whatever happens."""
+
+
 @dataclass
 class Walk:
     """One rollout on its way. Invariant: `turns` has one entry for each position that is behind."""
@@ -116,7 +124,10 @@ class Walk:
 
 @dataclass(frozen=True)
 class Roller:
-    """Everything that rollouts need beside tasks. `policy` None walks without a curator, the repository as it is."""
+    """Everything that rollouts need beside tasks. `policy` None walks without a curator, the repository as it is.
+
+    `go_on` is called before every position, equally often in all processes; what it raises ends the rollouts.
+    """
 
     world: World
     executor: Executor
@@ -127,6 +138,7 @@ class Roller:
     temperature: float = 1.0
     clock: Clock = field(default_factory=Clock)
     together: Together = field(default_factory=Alone)
+    go_on: Callable[[], None] = on
 
     def roll(
         self, streams: Sequence[Stream], *, seed: int, purpose: str, skills: Sequence[Skill] = ()
@@ -137,9 +149,11 @@ class Roller:
         each walks its share; all get all rollouts.
         """
         walks = [Walk(stream, Repository(skills)) for stream in share(streams, self.together)]
-        for position in range(max((len(walk.stream.tasks) for walk in walks), default=0)):
+        for position in range(max((len(stream.tasks) for stream in streams), default=0)):
+            self.go_on()
             going = [walk for walk in walks if position < len(walk.stream.tasks)]
-            self._position(position, going, seed, purpose)
+            if going:
+                self._position(position, going, seed, purpose)
         return tuple(self.together.gather([Rollout(walk.stream, tuple(walk.turns)) for walk in walks]))
 
     def _position(self, position: int, walks: Sequence[Walk], seed: int, purpose: str) -> None:

@@ -11,7 +11,7 @@ from core.curation import behaviour
 from core.skillrepo.skill import Skill
 from trainer.grpo import UpdateReport, is_flat
 from trainer.rewards import TERMS, Reward
-from trainer.rollout import Rollout, Turn
+from trainer.rollout import Clock, Rollout, Turn
 
 REMEMBERED = (
     "step", "reward", "ops", "positions", "judge_unmeasured", "zero_variance_groups", "success", "steps_mean",
@@ -157,4 +157,19 @@ def _position(turn: Turn) -> Mapping[str, Any]:
             for verdict in turn.verdicts
         ],
         "repo": [{"title": skill.title, "content": skill.content} for skill in turn.skills],
+    }
+
+
+def time_fields(tokens: Mapping[str, int], clock: Clock, updating: float, total: float) -> dict[str, Any]:
+    """Return what a step of `total` seconds spent them on, and its tokens a second (None for no time at all)."""
+    other = total - clock.generate - clock.executor - updating
+    return {
+        "tokens_per_s": (tokens["prompt"] + tokens["answer"]) / total if total else None,
+        "seconds": {
+            "total": round(total, 4),
+            "generate": round(clock.generate, 4),
+            "executor": round(clock.executor, 4),
+            "update": round(updating, 4),
+            "other": round(max(0.0, other), 4),
+        },
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.curation import jobs, trainer_check
-from core.curation.stream_files import StreamPaths, read_journal
+from core.curation.stream_files import StreamPaths, StreamWriter, read_journal
 from core.curation.stream_report import summary_of
 from core.curation.stream_spec import StreamSpec, load_spec, spec_json, write_spec
 from core.curation.stream_summary import Summary
@@ -86,9 +86,21 @@ def resume(project: ProjectPaths, run_id: str) -> StreamPaths:
 
 
 def stop(project: ProjectPaths, run_id: str) -> StreamRun:
-    """Stop a run; every whole position stays. Returns it as it is then."""
+    """Stop a run; every whole position stays. Returns it as it is then.
+
+    One that had to be killed is written down as stopped. Raises UsageError where it does not run.
+    """
     readonly.refuse(project.root)
-    jobs.stop(_existing(project, run_id).root)
+    paths = _existing(project, run_id)
+    if not jobs.alive(paths.root):
+        raise UsageError(
+            f"Run {run_id} does not run: it is {read_run(project, run_id).state}. There is nothing to stop.",
+            hint=f"Look at it: exuvia stream report {run_id}",
+        )
+    left = jobs.stop(paths.root)
+    if read_run(project, run_id).state == "dead":
+        how = "before it could answer" if left else "by a kill, as it didn't end by itself in time"
+        StreamWriter(paths, keep_episodes=False).end("stopped", f"stopped by the operator {how}")
     return read_run(project, run_id)
 
 

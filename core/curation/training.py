@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from core.curation import jobs, trainer_check
+from core.curation import jobs, trainer_check, training_records
 from core.curation.jobs import JobPaths
 from core.curation.training_records import read
 from core.curation.training_run import OVER, History, TrainingRun, fold, state_of
@@ -87,6 +87,9 @@ def resume(project: ProjectPaths, run_id: str) -> str:
         jobs.order(run.root, "run")
         if not jobs.alive(run.root):
             require_trainer()
+            if not view.spec:  # it never began: what it was asked for may be what can't be
+                asked = view.asked
+                trainer_check.training(project, view.preset, view.seed, dict(asked.get("settings") or {}))
             _launch(run)
         elif not (view.pausing or view.state == "paused"):
             raise ConflictError(f"Run {run_id} is at work (process {view.pid}).", hint="exuvia train show follows it.")
@@ -94,7 +97,10 @@ def resume(project: ProjectPaths, run_id: str) -> str:
 
 
 def pause(project: ProjectPaths, run_id: str) -> None:
-    """Ask a run to wait after the step it is in. Raises UsageError where it does not run."""
+    """Ask a run to wait after the step, of imitation or of GRPO, or the measurement that it is in.
+
+    Raises UsageError where it does not run.
+    """
     readonly.refuse(project.root)
     run = _existing(project, run_id)
     if not jobs.alive(run.root):
@@ -103,10 +109,29 @@ def pause(project: ProjectPaths, run_id: str) -> None:
 
 
 def stop(project: ProjectPaths, run_id: str, *, grace_s: float = jobs.STOP_GRACE_S) -> TrainingRun:
-    """Stop a run: it writes a checkpoint and ends, or is killed after `grace_s` seconds. Returns it as it is then."""
+    """Stop a run: it writes a checkpoint and ends, or is killed after `grace_s` seconds. Returns it as it is then.
+
+    A run that was killed, or that hadn't come far enough to answer, is written down as stopped: it didn't die by
+    itself. Raises UsageError where it does not run.
+    """
     readonly.refuse(project.root)
     run = _existing(project, run_id)
-    jobs.stop(run.root, grace_s=grace_s)
+    if not jobs.alive(run.root):
+        state = read_run(project, run_id).state
+        raise UsageError(
+            f"Run {run_id} does not run: it is {state}. There is nothing to stop.",
+            hint=f"It can be looked at: exuvia train show {run_id}"
+            if state == "finished"
+            else f"Go on with it: exuvia train resume {run_id}",
+        )
+    left = jobs.stop(run.root, grace_s=grace_s)
+    now = read_run(project, run_id)
+    if now.state != "dead":
+        return now
+    kept = now.history.checkpoints
+    lost = f"what it did after its checkpoint of step {kept[-1].step} is done again" if kept else "it begins anew"
+    how = "stopped, but it ended without an answer" if left else f"it didn't end within {grace_s:g} s and was killed"
+    training_records.write(run.events, "end", state="stopped", reason=f"{how}; resumed, {lost}", summary=None)
     return read_run(project, run_id)
 
 
@@ -221,7 +246,7 @@ def _summary(path: Path, history: History) -> Mapping[str, Any] | None:
 
 
 def _launch(run: JobPaths) -> None:
-    jobs.start(run.root, ["-m", "trainer", "run", str(run.root)])
+    jobs.start(run.root, ["-m", "trainer", "run", str(run.root), "--settings-apart"])
 
 
 def _starting(project: ProjectPaths) -> AbstractContextManager[None]:

@@ -221,3 +221,28 @@ def test_a_run_without_a_step_has_no_gain_and_no_best_checkpoint(project: Projec
     assert run.untrained
     assert run.gain("none") is None
     assert run.best is None
+
+
+def test_a_run_that_is_stopped_without_an_answer_is_stopped_not_dead(
+    project: ProjectPaths, engine: subprocess.Popen[bytes]
+) -> None:
+    files = run_in_its_middle(project)
+    processes.record(files.job.engine, engine.pid)
+    run = training.stop(project, RUN)
+    assert run.state == "stopped"
+    assert "after its checkpoint of step 30 is done again" in run.reason
+    with pytest.raises(UsageError, match="it is stopped") as refused:
+        training.stop(project, RUN)
+    assert "resume" in refused.value.hint
+
+
+def test_a_finished_run_is_not_stopped_and_one_that_cannot_begin_is_not_resumed(project: ProjectPaths) -> None:
+    files = whole_run(project)
+    with pytest.raises(UsageError, match="it is finished") as refused:
+        training.stop(project, RUN)
+    assert "resume" not in refused.value.hint
+    files.job.spec.unlink()
+    files.job.events.unlink()
+    files.job.request.write_text('{"preset": "cpu-demo", "seed": 0, "settings": {"foo": 3}}')
+    with pytest.raises(UsageError, match="no setting 'foo'"):
+        training.resume(project, RUN)

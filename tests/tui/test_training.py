@@ -223,7 +223,7 @@ async def test_p_pauses_c_goes_on_and_k_stops_after_a_y(
         assert jobs.alive(live.job.root)
         await pilot.press("K", "y")
         await until(app, pilot, lambda text: not jobs.alive(live.job.root))
-        await until(app, pilot, lambda text: "dead" in text)
+        await until(app, pilot, lambda text: "is stopped" in text)
 
 
 async def test_a_checkpoint_is_proposed_and_the_inbox_puts_it_in_use(live: TrainingFiles, empty: ProjectPaths) -> None:

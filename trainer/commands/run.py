@@ -59,6 +59,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="another value of a setting")
     parser.add_argument("--json", action="store_true", help="print the summary, and nothing else, on stdout")
+    parser.add_argument("--settings-apart", action="store_true", help="write the settings to DIRECTORY/settings.txt")
     return parser.parse_args(argv)
 
 
@@ -100,7 +101,9 @@ def _resolved(job: JobPaths, arguments: argparse.Namespace) -> Training:
 def _worked(work: Work, arguments: argparse.Namespace) -> dict[str, Any] | None:
     """Train, and leave the reason in the run's events where it fails, whatever an earlier process said there."""
     try:
-        return _train(_resolved(work.job, arguments), work, quiet=arguments.json)
+        training = _resolved(work.job, arguments)
+        _tell(training, work.job, arguments)
+        return _train(training, work)
     except Exception as error:
         text = visible_line(str(error)) or type(error).__name__
         with contextlib.suppress(StorageError):  # a full disk: what failed is told on stderr all the same
@@ -108,10 +111,17 @@ def _worked(work: Work, arguments: argparse.Namespace) -> dict[str, Any] | None:
         raise
 
 
-def _train(training: Training, work: Work, *, quiet: bool) -> dict[str, Any] | None:
-    if not quiet:
-        sys.stdout.write("\n".join(presets.resolved_lines(training)) + "\n")
+def _tell(training: Training, job: JobPaths, arguments: argparse.Namespace) -> None:
+    """Say what every setting is, before the run: on stdout, or in settings.txt where stdout is the run's log."""
+    lines = "\n".join(presets.resolved_lines(training)) + "\n"
+    if arguments.settings_apart:
+        atomic.write_text(job.root / "settings.txt", lines)
+    elif not arguments.json:
+        sys.stdout.write(lines)
         sys.stdout.flush()
+
+
+def _train(training: Training, work: Work) -> dict[str, Any] | None:
     os.environ.setdefault("OMP_NUM_THREADS", str(training.threads))
     # Threads that spin while they wait for one another starve where other programs want the cores too: two of them
     # then take ten times as long as one.

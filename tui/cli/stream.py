@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -160,7 +161,8 @@ def stop(run_id: str, as_json: bool, place: Place) -> None:
     if as_json:
         print_json(_facts(stopped))
     else:
-        say(here(f"{run_id}: {stopped.state}. Go on: exuvia stream resume {run_id}"))
+        then = "" if stopped.state == "finished" else f" Go on: exuvia stream resume {run_id}"
+        say(here(f"{run_id}: {stopped.state}.{then}"))
 
 
 @stream.command("list", epilog="Example:  exuvia stream list --json")
@@ -330,7 +332,8 @@ def _carry_out(
         _follow(paths, told)
     except KeyboardInterrupt:
         note("Stopping it.")
-        streams.stop(project, paths.id)
+        with contextlib.suppress(UsageError):  # it may have ended meanwhile
+            streams.stop(project, paths.id)
     ended = streams.read_run(project, paths.id)
     if as_json:
         print_json({**_facts(ended), "report": summary_json(ended.summary, ended.spec)})

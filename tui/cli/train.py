@@ -108,7 +108,8 @@ def _in_front(project: ProjectPaths, run_id: str, *, as_json: bool) -> int:
     except KeyboardInterrupt:
         note("Stopping it; it writes a checkpoint first. Once more leaves it running.")
         with _leaving(run_id):
-            training.stop(project, run_id)
+            with contextlib.suppress(UsageError):  # it may have ended meanwhile
+                training.stop(project, run_id)
             run = told(project, run_id, quiet=True)
     _tell_end(project, run, as_json=as_json)
     return _EXIT.get(run.state, ExitCode.FAILED)
@@ -327,7 +328,8 @@ def stop(run_id: str, as_json: bool, place: Place) -> None:
     if as_json:
         print_json(run_facts(place.project, run))
     else:
-        say(here(f"{run_id}: {run.state}. Go on later: exuvia train resume {run_id}"))
+        then = "" if run.state == "finished" else f" Go on later: exuvia train resume {run_id}"
+        say(here(f"{run_id}: {run.state}.{then}"))
 
 
 @train.command("pause", epilog="Example:  exuvia train pause RUN")
@@ -335,14 +337,14 @@ def stop(run_id: str, as_json: bool, place: Place) -> None:
 @json_option
 @place_options
 def pause(run_id: str, as_json: bool, place: Place) -> None:
-    """Let RUN wait after the step it is in; it keeps its memory, and 'resume' lets it go on."""
+    """Let RUN wait after the step or measurement it is in; it keeps its memory, and 'resume' lets it go on."""
     from core.curation import training
 
     training.pause(place.project, run_id)
     if as_json:
         print_json({"run_id": run_id, "pausing": True})
     else:
-        say(here(f"{run_id} waits after this step. Go on: exuvia train resume {run_id}"))
+        say(here(f"{run_id} waits as soon as its step or measurement is done. Go on: exuvia train resume {run_id}"))
 
 
 @train.command("resume", epilog="Example:  exuvia train resume RUN --follow")
