@@ -75,7 +75,8 @@ async def test_it_shows_how_a_run_stands(live: TrainingFiles, empty: ProjectPath
             assert words in text, words
         for words in ("reward", "task", "calls", "content", "compression", "insert", "update", "seed 0", "cpu 187 %"):
             assert words in text, words
-        assert "held out so far" in text
+        assert "420 held-out" in text
+        assert "trained less base" not in text  # it was not measured yet
         assert "320 of 320 positions measured" in text
         assert "1 training" in text.split("\n")[0]
         assert all(len(line) <= size[0] for line in text.split("\n"))
@@ -123,11 +124,11 @@ async def test_enter_shows_every_figure_with_its_meaning(
 ) -> None:
     async with console(empty, size) as (app, pilot):
         await pilot.press("8", "enter")
-        await until(app, pilot, lambda text: "at first" in text and "What GRPO raises" in text)
+        await until(app, pilot, lambda text: "first 5" in text and "What GRPO raises" in text)
         await pilot.press("slash", *"entropy", "enter")
         await until(app, pilot, lambda text: "in nats" in text)
         await pilot.press("escape", "G")
-        await until(app, pilot, lambda text: "Held-out tasks of this family" in text)
+        await until(app, pilot, lambda text: "Share of the held-out tasks of this family" in text)
         await pilot.press("escape")
         await until(app, pilot, lambda text: "step 34 of 60" in text)
 
@@ -160,13 +161,14 @@ async def test_samples_show_what_was_written_and_what_changed(live: TrainingFile
         await pilot.press("s")
         await until(app, pilot, lambda text: "heat things  changed in this position" in text)
         await pilot.press("s")
-        await until(app, pilot, lambda text: "Step 20, the same place" in text)
+        await until(app, pilot, lambda text: "Step 20, the same task: heat some object" in text)
         await pilot.press("n")
         await until(app, pilot, lambda text: "rollout 2/2" in text and "lost" in text)
         await pilot.press("left_square_bracket", "left_square_bracket", "left_square_bracket")
         text = await until(app, pilot, lambda text: "step 1 (1 of 4 sampled)" in text and "first step that" in text)
         await pilot.press("down", "s")
-        await until(app, pilot, lambda text: "not valid: there is a skill 'cool things' already" in text)
+        text = await until(app, pilot, lambda text: "not valid: there is a skill 'cool things' already" in text)
+        assert "not valid: insert cool" in text
         live.sample(40)
         await pilot.press("right_square_bracket")
         await until(app, pilot, lambda text: "of 5 sampled" in text)
@@ -457,3 +459,20 @@ async def test_the_foot_offers_what_is_of_use_to_the_run_under_the_cursor(
 
 def _foot(text: str) -> str:
     return text.rstrip("\n").split("\n")[-1]
+
+
+async def test_what_training_added_is_told_on_the_same_tasks_and_an_untrained_run_added_nothing(
+    empty: ProjectPaths,
+) -> None:
+    whole_run(empty, ENDED, seed=1)
+    files = TrainingFiles(empty, RUN)
+    files.begin()
+    files.arm("trained", 0, 0.474, 22.5, 13.0)
+    files.event("end", 200, state="finished", reason="", summary={})
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8")
+        text = await until(app, pilot, lambda text: "so there is no trained policy" in text)
+        (row,) = [line for line in text.split("\n") if line.startswith(">")]
+        assert row.split()[2:] == ["finished", "none", "-", "42.9", "%", "47.4", "%", "-"]
+        await pilot.press("down")
+        await until(app, pilot, lambda text: "trained less base +23.3 pts  trained less no memory +27.8 pts" in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,9 +78,9 @@ def test_two_runs_stand_beside_each_other_with_what_was_set_otherwise(project: P
     other = training.read_run(project, OTHER)
     assert settings_differ(run, other) == (("seed", "0", "3"),)
     found = {(one.group, one.name): one for one in compared(run, other)}
-    trained = found["Held out, solved", "trained"]
+    trained = found["Solved, held-out", "trained"]
     assert (trained.left, trained.right, trained.difference) == (0.707, None, None)
-    none = found["Held out, solved", "none"]
+    none = found["Solved, held-out", "none"]
     assert none.difference == 0
     assert none.note.startswith("noise <")  # 420 tasks can't show a difference of nothing
     insert = found["Operations", "insert"]
@@ -91,8 +92,19 @@ def test_a_difference_that_the_tasks_can_show_is_not_called_noise(project: Proje
     files = TrainingFiles(project, OTHER)
     files.arm("trained", 60, 0.45, 23.0, 3.0)
     other = training.read_run(project, OTHER)
-    (found,) = [one for one in compared(run, other) if (one.group, one.name) == ("Held out, solved", "trained")]
+    (found,) = [one for one in compared(run, other) if (one.group, one.name) == ("Solved, held-out", "trained")]
     assert found.note == ""
+
+
+def test_runs_on_different_tasks_are_not_subtracted(project: ProjectPaths) -> None:
+    for run_id, split, success in ((RUN, "test", 0.705), (OTHER, "validation", 0.678)):
+        TrainingFiles(project, run_id).event(
+            "evaluation", 99, step=60, arm="trained", stream="mixed", split=split, success_micro=success,
+            success_macro=success, steps_mean=19.0, streams=3, tasks=420, seconds=9.0, by_family={},
+        )  # fmt: skip
+    (found,) = compared(*(training.read_run(project, run_id) for run_id in (RUN, OTHER)))
+    assert (found.left, found.right, found.difference) == (0.705, 0.678, None)
+    assert found.note == "test, validation: not the same tasks"
 
 
 # Samples
@@ -130,9 +142,13 @@ def test_what_a_position_changed_is_told_skill_by_skill(project: ProjectPaths) -
     (change,) = changes(first, second)
     assert change.how == "changed"
     assert ("+ 3. Put it where it belongs, then look again (2).", "added") in change.lines
-    counterpart = book.counterpart(4)
+    counterpart = book.counterpart(rollout.positions[3])
     assert counterpart is not None
-    assert counterpart.position == 4
+    assert (counterpart.position, counterpart.task) == (4, rollout.positions[3].task)
+    other = book.counterpart(replace(first, task="heat another thing"))
+    assert other is not None
+    assert (other.family, other.position) == (first.family, 1)  # of its family, where no task is the same
+    assert book.counterpart(replace(first, family="dance")) is None
     gone = changes(second, rollout.positions[0])
     assert {one.how for one in gone} <= {"changed", "same", "gone"}
 

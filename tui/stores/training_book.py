@@ -80,14 +80,23 @@ class SampleBook:
         kept = {known: self.read[known] for known in sorted(self.read)[-_KEPT:]}
         return replace(self, read={**kept, step: found})
 
-    def counterpart(self, position: int) -> Position | None:
-        """Return the same position of the same rollout in the step sampled before."""
+    def counterpart(self, position: Position) -> Position | None:
+        """Return what a position may be set beside in the step sampled before: the same task, else one of its family.
+
+        Of several the one of the same rollout is taken, then the one nearest in the stream. Every step draws its tasks
+        anew, so there may be none.
+        """
         earlier, chosen = self.read.get(self.before), self.chosen
         if earlier is None or chosen is None:
             return None
-        same = [r for r in earlier.rollouts if (r.group, r.rollout) == (chosen.group, chosen.rollout)]
-        positions = (same or earlier.rollouts)[0].positions if earlier.rollouts else ()
-        return next((p for p in positions if p.position == position), positions[-1] if positions else None)
+        alike = [(r, one) for r in earlier.rollouts for one in r.positions if one.family == position.family]
+
+        def far(pair: tuple[SampleRollout, Position]) -> tuple[bool, bool, int]:
+            rollout, one = pair
+            other = (rollout.group, rollout.rollout) != (chosen.group, chosen.rollout)
+            return one.task != position.task, other, abs(one.position - position.position)
+
+        return min(alike, key=far)[1] if alike else None
 
 
 _KEPT = 8  # samples that are kept in memory

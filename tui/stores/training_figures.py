@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.curation.training_records import TrainingStep
-from core.curation.training_run import TrainingRun
+from core.curation.training_records import SPLITS, TrainingStep
+from core.curation.training_run import TrainingRun, same_tasks, shared_split
 from tui.stores.training_catalogue import CATALOGUE, HEADINGS, Chart, Unit, Wanted
 
 Values = tuple[float | None, ...]
@@ -134,7 +134,10 @@ def charted(chart: Chart, found: Sequence[Figure]) -> tuple[Figure, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A figure of two runs: the mean of the latest few steps of each."""
+    """A figure of two runs: of a measured arm its share, else the mean of the latest few steps of each.
+
+    `apart`: the two were measured on different tasks, so that nothing is subtracted.
+    """
 
     name: str
     group: str
@@ -142,10 +145,11 @@ class Compared:
     left: float | None
     right: float | None
     note: str = ""
+    apart: bool = False
 
     @property
     def difference(self) -> float | None:
-        return None if self.left is None or self.right is None else self.right - self.left
+        return None if self.apart or self.left is None or self.right is None else self.right - self.left
 
 
 ARMS = ("none", "base", "trained", "oracle")
@@ -155,12 +159,18 @@ def compared(left: TrainingRun, right: TrainingRun) -> tuple[Compared, ...]:
     """Return what two runs came to: arms on held-out tasks, then each figure that either measured."""
     found: list[Compared] = []
     for stream in ("mixed", "grouped"):
+        split = shared_split(left, right, stream)
         for arm in ARMS:
-            one, other = left.heldout(arm, stream), right.heldout(arm, stream)
+            one, other = left.heldout(arm, stream, split), right.heldout(arm, stream, split)
             if one is None and other is None:
                 continue
-            group = "Held out, solved" if stream == "mixed" else "Held out, of one kind"
+            on = "" if split is None else f", {SPLITS[split]}"
+            group = f"{'Solved' if stream == 'mixed' else 'One kind'}{on}"
             shares = (one.success_micro if one else None, other.success_micro if other else None)
+            if one is not None and other is not None and not same_tasks(one, other):
+                note = f"{SPLITS[one.split]}, {SPLITS[other.split]}: not the same tasks"
+                found.append(Compared(arm, group, "share", *shares, note, apart=True))
+                continue
             counts = (one.tasks if one else None, other.tasks if other else None)
             found.append(Compared(arm, group, "share", *shares, _detectable(shares, counts)))
     for one_of, other_of in zip(figures(left), _aligned(figures(left), figures(right)), strict=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.curation.training_records import SPLITS
 from core.curation.training_run import OVER, TrainingRun
 from tui.curves import sparkline
 from tui.palette import STATES
 from tui.screens.panes.base import local
-from tui.stores.training_figures import Figure, figures, shown
+from tui.stores.training_figures import FEW, Figure, figures, least_shown, shown
 from tui.stores.views import TrainingView
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, middle, short, width_of, wrap
@@ -30,25 +31,32 @@ def state_of(run: TrainingRun) -> Span:
     return run.state, {"starting": "warn", "paused": "mark"}.get(run.state, STATES.get(run.state, "plain"))
 
 
+_PHASES = {"imitation": "imitate", "evaluation": "measure"}
+"""What a run does that has no step yet, in the room of a step."""
+
+
 def run_rows(view: TrainingView, marked: str, width: int) -> list[Row]:
     """Return the list of runs, with what each came to."""
-    room = max(14, min(36, width - 59))
-    heading = "  " + fit("run", room + 1) + fit("state", 10) + fit("step", 9)
-    heading += "".join(fit(word, 9, right=True) for word in ("reward", "none", "base", "trained"))
+    room = max(14, min(36, width - 60))
+    heading = "  " + fit("run", room + 1) + fit("state", 9) + fit("step", 8)
+    heading += "".join(fit(word, 8, right=True) for word in ("reward", "none", "base", "trained"))
+    heading += fit("tasks", 7, right=True)
     rows = [Row("heading", (((heading, "dim"),),), selectable=False)]
     for run in view.runs:
         last, state = run.last, state_of(run)
-        step = f"{last.step}/{last.steps}" if last else run.phase[:8]
-        shares = [run.heldout(arm) for arm in ("none", "base", "trained")]
+        step = f"{last.step}/{last.steps}" if last else "none" if run.state in OVER else _PHASES.get(run.phase, "")
+        shares = [run.heldout("none"), run.heldout("base"), None if run.untrained else run.heldout("trained")]
         used = view.in_use is not None and view.in_use.run_id == run.id
         line: list[Span] = [
             (f"{'*' if used else 'm' if marked == run.id else ' '} ", "mark"),
             (fit(middle(run.id, room), room + 1), "plain"),
-            (fit(state[0], 10), state[1]),
-            (fit(step, 9), "plain"),
-            (fit(shown(last.reward.total if last else None, "number"), 9, right=True), "strong"),
+            (fit(state[0], 9), state[1]),
+            (fit(step, 8), "plain"),
+            (fit(shown(last.reward.total if last else None, "number"), 8, right=True), "strong"),
         ]
-        line += [(fit(shown(one.success_micro if one else None, "share"), 9, right=True), "plain") for one in shares]
+        line += [(fit(shown(one.success_micro if one else None, "share"), 8, right=True), "plain") for one in shares]
+        on = {"validation": "valid", "test": "test", "": ""}[run.split] if any(shares) else ""
+        line.append((fit(on, 7, right=True), "dim"))
         find = f"{run.id} {run.preset} {run.world} {run.state}"
         rows.append(Row(run.id, (tuple(line),), find=find))
     return rows
@@ -60,7 +68,7 @@ def overview(run: TrainingRun, view: TrainingView, width: int, height: int) -> l
     alarms = [line for alarm in _alarms(run) for line in wrap(alarm, width - 1, 3)]
     wanted += [(0 if place == 0 else 4, line) for place, line in enumerate(alarms)]
     wanted.append((9, ()))
-    wanted += [(1 if place < 2 else 3, line) for place, line in enumerate(heldout_lines(run))]
+    wanted += [(1 if place < 2 else place, line) for place, line in enumerate(heldout_lines(run))]
     wanted.append((8, ()))
     found = {figure.key: figure for figure in figures(run)}
     if run.history.steps:
@@ -93,7 +101,7 @@ _TABLE: tuple[tuple[int, tuple[str, ...]], ...] = (
 def table_head(width: int) -> Line:
     """Return the heading of figures."""
     del width
-    words = fit("now", _VALUE, right=True) + fit("at first", _VALUE + 1, right=True)
+    words = fit("last step", _VALUE, right=True) + fit(f"first {FEW}", _VALUE + 1, right=True)
     return ((" " + fit("", _NAME) + words + "  over the steps", "dim"),)
 
 
@@ -176,18 +184,17 @@ def _alarms(run: TrainingRun) -> list[Line]:
 
 
 def heldout_lines(run: TrainingRun) -> list[Line]:
-    """Return the arms on held-out tasks: solved and actions, of the mixed stream; the grouped one below it."""
+    """Return the arms on one set of held-out tasks, of the mixed stream, what training added, and the grouped stream.
+
+    Where no step was done there is no trained policy, and so no gain.
+    """
     lines: list[Line] = []
     for stream in ("mixed", "grouped"):
-        arms = [(name, run.heldout(arm, stream)) for arm, name in ARMS]
+        arms = [(name, None if arm == "trained" and run.untrained else run.heldout(arm, stream)) for arm, name in ARMS]
         if stream == "grouped" and not any(found for _, found in arms):
             continue
         if not lines:
-            head = (
-                " "
-                + fit("held out" if run.state in OVER else "held out so far", _NAME)
-                + "".join(fit(name, 11, right=True) for name, _ in arms)
-            )
+            head = " " + fit(_tasks_of(run), _NAME) + "".join(fit(name, 11, right=True) for name, _ in arms)
             lines.append(((head, "dim"),))
         label = "solved" if stream == "mixed" else "  of one kind"
         solved: list[Span] = [(" " + fit(label, _NAME), "plain")]
@@ -201,8 +208,34 @@ def heldout_lines(run: TrainingRun) -> list[Line]:
             actions += [
                 (fit(shown(found.steps_mean if found else None, "fine"), 11, right=True), "plain") for _, found in arms
             ]
+            lines += [gains] if (gains := _gains(run)) else []
             lines.append(tuple(actions))
     return lines
+
+
+def _tasks_of(run: TrainingRun) -> str:
+    """Return which tasks the arms are told on: `420 test tasks`."""
+    count = next((e.tasks for arm, _ in ARMS if (e := run.heldout(arm)) is not None), None)
+    told = f"{count or ''} {SPLITS[run.split]}".strip()
+    return f"{told} tasks" if len(told) + 6 < _NAME else told
+
+
+def _gains(run: TrainingRun) -> Line:
+    """Return what the trained arm has over the base and over no memory on the same tasks; () where it has none yet."""
+    if run.untrained:
+        return (
+            (((" no step of training was done, so there is no trained policy", "warn"),)) if run.state in OVER else ()
+        )
+    parts: list[Span] = []
+    trained = run.heldout("trained")
+    for arm, name in (("base", "base"), ("none", "no memory")):
+        gain, other = run.gain(arm), run.heldout(arm)
+        if gain is None or trained is None or other is None:
+            continue
+        least = least_shown((trained.success_micro, other.success_micro), (trained.tasks, other.tasks))
+        noise = f" (noise < {100 * least:.0f})" if least is not None else ""
+        parts.append((f"trained less {name} {100 * gain:+.1f} pts{noise}", "dim" if noise else "plain"))
+    return ((" ", "plain"), *joined(parts)) if parts else ()
 
 
 def _arm_tone(name: str) -> str:
@@ -254,7 +287,7 @@ def _after(run: TrainingRun, view: TrainingView) -> list[Line]:
         lines.append(((f" * step {used.step} is the curator in use", "mark"), (by, "dim")))
     best = run.best
     if best is not None and run.state in OVER:
-        heldout = f", {shown(best.heldout, 'share')} on held-out tasks" if best.heldout is not None else ""
+        heldout = f", {shown(best.heldout, 'share')} of the validation tasks" if best.heldout is not None else ""
         lines.append(((f" best checkpoint: step {best.step}{heldout}", "plain"),))
     return lines
 

@@ -247,7 +247,7 @@ class TrainingParts(Pane):
         position = next((one for one in positions if str(one.position) == number), positions[0] if positions else None)
         rule = self.query_one("#training-rule", Rule)
         place = positions.index(position) + 1 if position else 0
-        rule.show(((f"position {place}: {position.family}", "strong"),) if position else ())
+        rule.show(((f"position {place}, a task of the family {position.family}", "strong"),) if position else ())
         text = self.query_one("#training-text", WrappedText)
         text.show(text_of(self.book, position, self.looking), (self.book.step, self.book.rollout, number, self.looking))
 

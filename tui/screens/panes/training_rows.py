@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.curation.training_records import SPLITS
 from core.curation.training_run import TrainingRun
 from tui.curves import sparkline
 from tui.screens.panes.training_lines import ARMS, figure_line
-from tui.stores.training_catalogue import CHARTS, Chart
+from tui.stores.training_catalogue import CATALOGUE, CHARTS, Chart
 from tui.stores.training_figures import (
+    FEW,
     Compared,
     Figure,
     charted,
@@ -32,7 +34,7 @@ def figure_rows(run: TrainingRun, width: int) -> list[Row]:
     for figure in figures(run):
         if figure.group != group:
             group = figure.group
-            head = f"{group:<{_NAME + 1}}" + fit("now", 9, right=True) + fit("at first", 10, right=True)
+            head = f"{group:<{_NAME + 1}}" + fit("last step", 9, right=True) + fit(f"first {FEW}", 10, right=True)
             rows.append(Row(f"group:{group}", (((head, "title"),),), selectable=False))
         line = figure_line(figure, places, width, _NAME)
         rows.append(Row(f"figure:{figure.key}", (line,), find=f"{figure.group} {figure.name} {figure.key}"))
@@ -40,12 +42,12 @@ def figure_rows(run: TrainingRun, width: int) -> list[Row]:
 
 
 def family_rows(run: TrainingRun, width: int) -> list[Row]:
-    """Return what each arm solved of each family of held-out tasks."""
-    found = {arm: run.heldout(arm) for arm, _ in ARMS}
+    """Return what each arm solved of each family of the run's held-out tasks."""
+    found = {arm: None if arm == "trained" and run.untrained else run.heldout(arm) for arm, _ in ARMS}
     families = sorted({family for one in found.values() if one for family in one.by_family})
     if not families:
         return []
-    head = f"{'Held out, by family':<{_NAME + 1}}" + "".join(fit(name, 11, right=True) for _, name in ARMS)
+    head = fit(f"Family, {SPLITS[run.split]}", _NAME + 1) + "".join(fit(name, 11, right=True) for _, name in ARMS)
     rows = [Row("group:families", (((short(head, width), "title"),),), selectable=False)]
     for family in families:
         line: list[Span] = [(" " + fit(family, _NAME), "plain")]
@@ -60,7 +62,7 @@ def says_of(run: TrainingRun, key: str) -> tuple[str, str]:
     """Return the name of what stands in a row of figures, and what it means."""
     kind, _, rest = key.partition(":")
     if kind == "family":
-        return rest, "Held-out tasks of this family that each arm solved, on the mixed stream."
+        return rest, f"Share of the {SPLITS[run.split]} tasks of this family that each arm solved, on the mixed stream."
     figure = next((figure for figure in figures(run) if figure.key == rest), None)
     if figure is None:
         return "", ""
@@ -106,6 +108,9 @@ def compared_rows(left: TrainingRun, right: TrainingRun, width: int) -> list[Row
         rows.append(Row("same", (((" nothing: the two runs have the same settings", "dim"),),), selectable=False))
     group = ""
     for one in compared(left, right):
+        if one.group != group and one.group == CATALOGUE[0][0]:
+            told = f"The figures below are means of the last {FEW} steps of each run."
+            rows.append(Row("means", (((told, "dim"),),), selectable=False))
         if one.group != group:
             group = one.group
             rows.append(_heading(group, ("marked", "selected", "difference"), name))

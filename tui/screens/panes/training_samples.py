@@ -48,7 +48,7 @@ def kind_of(operation: SampleOperation) -> str:
 
 
 def _told(operation: SampleOperation) -> str:
-    return f"{kind_of(operation)} {operation.title}" + ("" if operation.valid else " (not valid)")
+    return ("" if operation.valid else "not valid: ") + f"{kind_of(operation)} {operation.title}"
 
 
 def text_of(book: SampleBook, position: Position | None, looking: Looking) -> list[Line]:
@@ -63,10 +63,14 @@ def text_of(book: SampleBook, position: Position | None, looking: Looking) -> li
             return [(("This is the first step that was sampled.", "dim"),)]
         if book.before in book.faults:
             return [((book.faults[book.before], "bad"),)]
-        earlier = book.counterpart(position.position)
-        if earlier is None:
+        if book.before not in book.read:
             return [((f"Step {book.before} is being read...", "dim"),)]
-        same = [((f"Step {book.before}, the same place: ", "dim"), (earlier.task, "plain")), ()]
+        earlier = book.counterpart(position)
+        if earlier is None:
+            told = f"Step {book.before} has no task of the family {position.family}: nothing to set beside this one."
+            return [((told, "dim"),)]
+        how = "the same task" if earlier.task == position.task else f"another task of the family {position.family}"
+        same: list[Line] = [((f"Step {book.before}, {how}: ", "dim"), (earlier.task, "plain")), ()]
         return [*same, *_repository(changes(earlier, position), f"since step {book.before}")]
     return _operations(rollout, position)
 
