@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from core.curation.policy_settings import retrieval_of
 from core.curation.stream_files import StreamPaths, read_journal
 from core.curation.stream_spec import StreamSpec, spec_json
 from core.curation.stream_summary import Against, ArmSummary, Summary, summarise
@@ -63,13 +65,13 @@ def summary_json(summary: Summary, spec: StreamSpec) -> dict[str, Any]:
 def _arm_json(arm: ArmSummary) -> dict[str, Any]:
     document = asdict(arm)
     document["by_seed"] = None if arm.by_seed is None else {str(seed): share for seed, share in arm.by_seed.items()}
-    if arm.against is not None:
-        paired = arm.against.paired
-        document["against"] |= {
-            "difference": arm.against.difference,
-            "p_value": paired.p_value,
-            "separates": arm.against.separates,
-        }
+    for name, against in (("against", arm.against), ("against_base", arm.against_base)):
+        if against is not None:
+            document[name] |= {
+                "difference": against.difference,
+                "p_value": against.paired.p_value,
+                "separates": against.separates,
+            }
     return document
 
 
@@ -94,21 +96,25 @@ def table(summary: Summary) -> list[tuple[str, ...]]:
 
 def table_against(summary: Summary) -> list[tuple[str, ...]]:
     """Return the rows of AGAINST, an arm that was measured beside none each."""
-    return [
-        (
-            arm.name,
-            points(arm.against.difference),
-            str(arm.against.paired.gained),
-            str(arm.against.paired.lost),
-            interval_text(arm.against.over_streams),
-            interval_text(arm.against.bootstrap),
-            p_text(arm.against.p_holm),
-            points(arm.against.detectable, sign=False),
-            percent(arm.gap_closed),
-        )
-        for arm in summary.arms
-        if arm.against is not None
-    ]
+    return [(*_against_cells(arm, arm.against), percent(arm.gap_closed)) for arm in summary.arms if arm.against]
+
+
+def table_against_base(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows of AGAINST but for the gap: the trained arm beside the base, where both were measured."""
+    return [_against_cells(arm, arm.against_base) for arm in summary.arms if arm.against_base]
+
+
+def _against_cells(arm: ArmSummary, against: Against) -> tuple[str, ...]:
+    return (
+        arm.name,
+        points(against.difference),
+        str(against.paired.gained),
+        str(against.paired.lost),
+        interval_text(against.over_streams),
+        interval_text(against.bootstrap),
+        p_text(against.p_holm),
+        points(against.detectable, sign=False),
+    )
 
 
 def not_run(summary: Summary) -> list[tuple[str, str]]:
@@ -122,7 +128,8 @@ def not_run(summary: Summary) -> list[tuple[str, str]]:
 
 def verdicts(summary: Summary) -> list[str]:
     """Return in sentences what the numbers bear, and what they don't."""
-    said = [_verdict(arm, arm.against) for arm in summary.arms if arm.against is not None and arm.attempts]
+    said = [_verdict(arm, arm.against, "none") for arm in summary.arms if arm.against is not None and arm.attempts]
+    said += [_verdict(arm, arm.against_base, "base") for arm in summary.arms if arm.against_base and arm.attempts]
     if summary.sound is True:
         said.append("What must lose to the oracle does: it is the skills that help.")
     if summary.sound is False:
@@ -132,9 +139,9 @@ def verdicts(summary: Summary) -> list[str]:
     return said
 
 
-def _verdict(arm: ArmSummary, against: Against) -> str:
+def _verdict(arm: ArmSummary, against: Against, other: str) -> str:
     separates = against.separates
-    head = f"{arm.name}: {points(against.difference)} points against none"
+    head = f"{arm.name}: {points(against.difference)} points against {other}"
     if against.score_difference is not None:
         within = f" ({interval_text(against.score_over_streams)})" if against.score_over_streams is not None else ""
         head += f", {points(against.score_difference)} points of score{within}"
@@ -164,6 +171,7 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
             f"{streams} of {lengths} tasks, split {spec.split}, at most {facts.max_steps} steps.",
             f"The curator sees the opinion of: {facts.judge}. Contents are judged by: {facts.content_judge}.",
             f"Top {spec.top_k} skills, min_overlap {spec.min_overlap:g}.",
+            *_training_lines(spec),
             "",
         ]
     measured = [arm for arm in summary.arms if arm.attempts]
@@ -172,6 +180,8 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
         against = table_against(summary)
         if against:
             lines += ["", "## Against none, on the same tasks", "", *markdown(AGAINST, against)]
+        if trained := table_against_base(summary):
+            lines += ["", "## Trained against base, on the same tasks", "", *markdown(AGAINST[:-1], trained)]
         lines += ["", *_LEGEND, ""]
     lines += [f"- {sentence}" for sentence in verdicts(summary)]
     missing = not_run(summary)
@@ -188,6 +198,21 @@ def report_text(run_id: str, summary: Summary, spec: StreamSpec) -> str:
     if summary.damaged:
         lines += ["", f"{summary.damaged} lines of the journal could not be read."]
     return "\n".join(visible_line(line) for line in lines) + "\n"
+
+
+def _training_lines(spec: StreamSpec) -> list[str]:
+    """Return how the curator was trained, and why its run's own figures are others."""
+    trained = retrieval_of(Path(spec.curator)) if spec.curator else None
+    if trained is None:
+        return []
+    if trained == spec.retrieval:
+        said = "The curator was trained with the same."
+    else:
+        said = (
+            f"The curator was trained with top {trained.top_k} and min_overlap {trained.min_overlap:g}: expect other "
+            "figures than its run's."
+        )
+    return [said, "Its run was measured on other streams; from stream to stream every arm moves by several points."]
 
 
 def _families(arms: Sequence[ArmSummary]) -> list[str]:

@@ -24,6 +24,7 @@ from core.statistics.spread import Spread, spread
 T = TypeVar("T")
 CONTROL = "none"
 CEILING = "oracle"
+BASE, TRAINED = "base", "trained"
 _BOOTSTRAP_SEED = 20_605
 
 
@@ -67,7 +68,8 @@ class ArmSummary:
     """An arm. Of one that was not run all but `name`, `state` and `reason` is empty.
 
     `steps` averages actions with failures at the cap; `tokens` is the executor's mean a task; `judged_right` how often
-    the opinion that the curator saw agreed with the world; `unlearned` counts curations that were lost.
+    the opinion that the curator saw agreed with the world; `unlearned` counts curations that were lost. `against` is
+    the comparison with no skills, `against_base` that of the trained arm with the policy before training.
     """
 
     name: str
@@ -102,6 +104,7 @@ class ArmSummary:
     meta_share: float | None = None
     headings: Mapping[str, int] | None = None
     against: Against | None = None
+    against_base: Against | None = None
     gap_closed: float | None = None
     seconds: float = 0.0
 
@@ -135,7 +138,7 @@ def summarise(journal: Journal, state: str, reason: str = "", *, order: Sequence
     }
     corrected = holm(p_values)
     arms = [_arm(journal.arms[name], cap, control, corrected.get(name)) for name in names]
-    arms = [_with_gap(arm, arms) for arm in arms]
+    arms = [_with_base(_with_gap(arm, arms), journal) for arm in arms]
     return Summary(facts, state, reason, tuple(arms), _sound(arms), journal.damaged, journal.spent_at_all)
 
 
@@ -259,6 +262,14 @@ def _with_gap(arm: ArmSummary, arms: Sequence[ArmSummary]) -> ArmSummary:
     if arm.success_micro is None or floor is None or top is None or top <= floor or arm.name == CONTROL:
         return arm
     return replace(arm, gap_closed=(arm.success_micro - floor) / (top - floor))
+
+
+def _with_base(arm: ArmSummary, journal: Journal) -> ArmSummary:
+    """Add what training brought: the trained arm against the base. It is one comparison, so its p stands as it is."""
+    base, record = journal.arms.get(BASE), journal.arms.get(arm.name)
+    if arm.name != TRAINED or base is None or record is None or not base.positions or not record.positions:
+        return arm
+    return replace(arm, against_base=_against(base, record, paired_outcomes(base, record).p_value))
 
 
 def _sound(arms: Sequence[ArmSummary]) -> bool | None:

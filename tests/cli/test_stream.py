@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from core.curation.memories import Retrieval
 from core.state.paths import HomePaths
 from tests.cli.program import EXUVIA, call, environment
+from tui.cli import stream_asked
 
 pytestmark = pytest.mark.meets("K6")
 
@@ -66,7 +68,8 @@ def test_two_runs_are_compared_task_by_task(home: Path) -> None:
     text = call("stream", "compare", weak, strong, "--home", home)
     assert text.code == 0
     assert "GAINED" in text.out
-    assert "They also differ in: executor." in text.out
+    assert "They also differ in: executor (weak and strong)." in text.out
+    assert "separate" in text.out
     document = call("stream", "compare", weak, strong, "--home", home, "--json").document
     none = document["arms"]["none"]
     assert none["difference"] == pytest.approx(none["second"] - none["first"])
@@ -176,3 +179,36 @@ def test_a_detached_run_is_left_to_itself(tmp_path: Path) -> None:
         time.sleep(0.1)
     (run,) = runs(tmp_path)
     assert (run["run_id"], run["state"]) == (started.document["run_id"], "finished")
+
+
+def test_a_curator_is_measured_as_it_was_trained_unless_one_says_otherwise(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "checkpoints" / "step-00020").mkdir(parents=True)
+    settings = '{"settings": {"retrieval.top_k": 4, "retrieval.min_overlap": 0.51}}'
+    (run / "spec.json").write_text(settings)
+    for policy in (run, run / "checkpoints" / "step-00020"):
+        assert stream_asked.retrieval_of(str(policy), None, None) == Retrieval(4, 0.51)
+    assert stream_asked.retrieval_of(str(run), None, 0.0) == Retrieval(4, 0.0)
+    assert stream_asked.retrieval_of(str(tmp_path), None, None) == Retrieval(5, 0.0)  # an export tells nothing
+    (run / "spec.json").write_text("{")
+    assert stream_asked.retrieval_of(str(run), 3, None) == Retrieval(3, 0.0)
+
+
+def test_an_arm_that_was_named_and_not_run_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()  # only the policy's own process can tell that there is none
+    words = (
+        "--world",
+        "household",
+        "--arms",
+        "trained",
+        "--curator",
+        tmp_path / "empty",
+        "--tasks",
+        "2",
+        "--seeds",
+        "1",
+    )
+    ended = call("stream", "run", *words, "--home", tmp_path / "home")
+    assert ended.code == 1
+    assert "The arm trained was not run" in ended.err
+    assert "| none" in ended.out

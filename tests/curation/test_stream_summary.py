@@ -233,7 +233,7 @@ def test_two_runs_over_the_same_tasks_are_paired() -> None:
     first = Journal(FACTS, {"none": arm("none", [False, False, True]), "oracle": arm("oracle", [True] * 3)})
     second = Journal(replace(FACTS, executor="mid"), {"none": arm("none", [True, False, True])})
     found = compare(first, second)
-    assert (found.unpaired, found.apart) == ("", ("executor",))
+    assert (found.unpaired, found.apart) == ("", ("executor (plain and mid)",))
     (none,) = found.arms
     assert none.paired is not None
     assert (none.paired.gained, none.paired.lost) == (1, 0)
@@ -286,3 +286,24 @@ def test_the_interval_over_streams_by_hand() -> None:
     assert interval is not None
     assert [interval.low, interval.high] == pytest.approx([0.2 - 0.24842, 0.2 + 0.24842], abs=1e-4)
     assert trained.against.detectable == pytest.approx((4.30265 + 1.06066) * 0.1 / 3**0.5, abs=1e-4)
+
+
+def test_the_trained_arm_is_compared_with_the_base_too() -> None:
+    none, base = arm("none", [False] * 3, [False] * 3), arm("base", [False] * 3, [True, False, False])
+    summary = run(none, base, arm("trained", [True] * 3, [True] * 3))
+    (trained,) = [one.against_base for one in summary.arms if one.against_base]
+    assert trained.difference == pytest.approx(5 / 6)
+    assert (trained.paired.gained, trained.p_holm) == (5, trained.paired.p_value)
+    assert any(said.startswith("trained: +83.3 points against base") for said in verdicts(summary))
+    assert "## Trained against base" in report_text("r", summary, StreamSpec("kitchen"))
+    assert summary_json(summary, StreamSpec("kitchen"))["arms"]["trained"]["against_base"]["separates"] is False
+    assert all(one.against_base is None for one in run(none, base).arms)
+
+
+def test_two_runs_tell_which_settings_differ_and_what_a_difference_bears() -> None:
+    one, other = (Journal(FACTS, {"none": arm("none", *of)}) for of in ([[False] * 3] * 2, [[True] * 3, [False] * 3]))
+    found = compare(one, other, (StreamSpec("kitchen"), StreamSpec("kitchen", min_overlap=0.51, top_k=3)))
+    assert found.apart == ("top_k (5 and 3)", "min_overlap (0 and 0.51)")
+    assert found.arms[0].separates is False
+    assert "+50.0 points, which doesn't separate" in found.arms[0].verdict
+    assert compare(one, replace(other, facts=replace(FACTS, world="else"))).arms[0].verdict == ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.foundation.errors import ExitCode, ExuviaError, NotFoundError, UsageError
+from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.foundation.visible import decode
 from core.state.paths import DEFAULT_PROJECT, ProjectPaths
 from tui.cli.common import (
@@ -24,6 +24,7 @@ from tui.cli.common import (
     say,
     say_text,
 )
+from tui.cli.stream_asked import arms_of, options_of, policy_of, retrieval_of
 
 if TYPE_CHECKING:
     from core.curation.stream_files import StreamPaths
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 _EXIT = {"finished": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}
 _LOOK_S = 0.2
 _LIVE = {"starting", "running", "paused"}
-_MODEL_ARMS = ("prompted", "reasoningbank", "memp")
-_POLICY_ARMS = ("base", "trained")
-_OWN_ARMS = ("none", "verbatim", "oracle", "shuffled")
 
 
 @click.group(epilog="Examples:  exuvia stream run --world household   |   exuvia stream list")
@@ -75,13 +73,13 @@ def stream() -> None:
 @click.option(
     "--content-judge", metavar="WHO", default="rules", show_default=True, help="rules, off, or PROVIDER/MODEL."
 )
-@click.option("--top-k", type=click.IntRange(min=1), default=5, show_default=True, metavar="K", help="Skills a task.")
+@click.option(
+    "--top-k", type=click.IntRange(min=1), metavar="K", help="Skills a task (else as the curator was trained, or 5)."
+)
 @click.option(
     "--min-overlap",
     type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of a skill's title that the task must hold.",
+    help="Share of a skill's title that the task must hold (else as the curator was trained, or 0).",
 )
 @click.option("--max-turns", type=click.IntRange(min=1), default=30, show_default=True, help="Turns of a model.")
 @click.option("--history", type=click.IntRange(min=0), default=3, show_default=True, help="Actions a model is shown.")
@@ -105,6 +103,8 @@ def run(
     base: str | None,
     model: str | None,
     options: tuple[str, ...],
+    top_k: int | None,
+    min_overlap: float | None,
     detach: bool,
     as_json: bool,
     place: Place,
@@ -120,15 +120,19 @@ def run(
     from core.curation.stream_spec import StreamSpec
 
     project = _project(place)
+    policy = policy_of(project, curator)
+    retrieval = retrieval_of(policy, top_k, min_overlap)
     spec = StreamSpec(
         world=world,
-        arms=_arms(arms, policy=curator is not None or base is not None, model=model is not None),
+        arms=arms_of(arms, policy=curator is not None or base is not None, model=model is not None),
         seeds=tuple(range(first_seed, first_seed + seeds)),
         executor=executor or "",
-        curator=_policy(project, curator),
-        base=_policy(project, base),
+        curator=policy,
+        base=policy_of(project, base),
         model=model,
-        options=_options(options),
+        options=options_of(options),
+        top_k=retrieval.top_k,
+        min_overlap=retrieval.min_overlap,
         **settings,  # type: ignore[arg-type]  # click has checked each by its option
     )
     named = spec.arms if arms not in (None, "all") else ()
@@ -227,10 +231,9 @@ def compare(first: str, second: str, as_json: bool, place: Place) -> None:
     from core.curation.stream_files import read_journal
     from core.curation.stream_report import interval_text, p_text, percent, points
 
-    for run_id in (first, second):
-        streams.read_run(place.project, run_id)  # says what is wrong with either
+    specs = tuple(streams.read_run(place.project, run_id).spec for run_id in (first, second))
     one, other = (read_journal(streams.run_paths(place.project, run_id)) for run_id in (first, second))
-    found = compared(one, other)
+    found = compared(one, other, (specs[0], specs[1]))
     if as_json:
         print_json({"first": first, "second": second, **comparison_json(found)})
         return
@@ -253,6 +256,9 @@ def compare(first: str, second: str, as_json: bool, place: Place) -> None:
             for arm in found.arms
         ],
     )
+    for arm in found.arms:
+        if arm.verdict:
+            say(arm.verdict)
     if found.unpaired:
         say(f"Not paired: the {found.unpaired} differs, so no difference is claimed.")
     if found.apart:
@@ -264,51 +270,6 @@ def _project(place: Place) -> ProjectPaths:
     from core.state.fresh import ensure_home
 
     return ensure_home(place.home) if place.project_id == DEFAULT_PROJECT else place.project
-
-
-def _arms(named: str | None, *, policy: bool, model: bool) -> tuple[str, ...]:
-    from core.curation.arms import NAMES
-
-    if named == "all":
-        return NAMES
-    if named is not None:
-        return tuple(name.strip() for name in named.split(",") if name.strip())
-    return (*_OWN_ARMS, *(_POLICY_ARMS if policy else ()), *(_MODEL_ARMS if model else ()))
-
-
-def _options(pairs: tuple[str, ...]) -> dict[str, object]:
-    """Return KEY=VALUE pairs: a value that is JSON is that, any other a text. Raises UsageError."""
-    from core.foundation import strict_json
-
-    found: dict[str, object] = {}
-    for pair in pairs:
-        key, sign, value = pair.partition("=")
-        if not sign or not key.isidentifier():
-            raise UsageError(f"{pair!r} is no KEY=VALUE.", hint="For example: --option success_at=80")
-        try:
-            found[key] = strict_json.parse(value)
-        except ValueError:
-            found[key] = value
-    return found
-
-
-def _policy(project: ProjectPaths, named: str | None) -> str | None:
-    """Return the path of a policy: 'in-use', a path, or the id of a training run. Raises NotFoundError."""
-    from pathlib import Path
-
-    if named is None:
-        return None
-    if named == "in-use":
-        from core.curation.promotion import verified
-
-        chosen = verified(project)
-        if chosen is None:
-            raise UsageError("No trained curator is in use here.", hint="Promote one: exuvia train promote RUN")
-        return str(chosen.path)
-    for path in (Path(named), project.training / named):
-        if path.exists():
-            return str(path.resolve())
-    raise NotFoundError(f"There is no policy {named!r}.", hint="Name a training run, a checkpoint or an export.")
 
 
 def _carry_out(
