@@ -78,9 +78,9 @@ def test_two_runs_stand_beside_each_other_with_what_was_set_otherwise(project: P
     other = training.read_run(project, OTHER)
     assert settings_differ(run, other) == (("seed", "0", "3"),)
     found = {(one.group, one.name): one for one in compared(run, other)}
-    trained = found["Solved, held-out", "trained"]
+    trained = found["Solved", "trained"]
     assert (trained.left, trained.right, trained.difference) == (0.707, None, None)
-    none = found["Solved, held-out", "none"]
+    none = found["Solved", "none"]
     assert none.difference == 0
     assert none.note.startswith("noise <")  # 420 tasks can't show a difference of nothing
     insert = found["Operations", "insert"]
