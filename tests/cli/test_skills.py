@@ -116,6 +116,11 @@ def test_skills_go_into_an_agent_with_all_their_files(project: ProjectPaths, fre
     agent = project.agent("default_agent")
     assert (agent.skills / "tidy-rows" / "scripts" / "tidy.py").read_text() == "print(1)\n"
     assert [entry.action for entry in audit.read(project)][-1] == "install_skill"
+    undo = call("rollback", "default_agent", "--undo", *home)
+    assert "exuvia skill remove NAME --agent default_agent" in undo.err
+    again = call("skill", "import", tmp_path / "in", "--agent", "default_agent", "--replace", *home).out
+    assert "Take it back: exuvia skill remove tidy-rows --agent default_agent" in again
+    assert "rollback default_agent --version N" in again
     out = call("skill", "export", tmp_path / "agent.tgz", "--agent", "default_agent", "--json", *home).document
     assert "tidy-rows" in out["skills"]
     (skill / "SKILL.md").write_text("---\nname: other\ndescription: Tidies rows.\n---\n\nRun it.\n")
@@ -151,6 +156,21 @@ def test_validate_by_the_rules_of_a_curated_repository(tmp_path: Path) -> None:
     refused = call("skill", "validate", tmp_path, "--curated")
     assert refused.code == 1
     assert "SKILL.md:4:1: error: key 'tags'" in refused.out
+
+
+def test_a_directory_of_skills_is_validated_whole(tmp_path: Path) -> None:
+    for name in ("put-hot", "put-warm"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_text(HOT.content)
+    (tmp_path / "notes").mkdir()
+    told = call("skill", "validate", tmp_path, "--curated")
+    assert told.code == 0
+    assert told.out.count(": valid") == 2
+    (tmp_path / "put-warm" / "SKILL.md").write_text("no head")
+    document = call("skill", "validate", tmp_path, "--curated", "--json")
+    assert document.code == 1
+    assert [one["valid"] for one in document.document["skills"]] == [True, False]
+    assert "nor a folder with one" in call("skill", "validate", tmp_path / "notes").err
 
 
 def test_notes_about_a_repository_go_to_stderr(repo: Path) -> None:

@@ -70,6 +70,33 @@ def test_an_empty_list_says_how_to_begin(place: tuple[str, str], project: Projec
     assert "exuvia train --preset cpu-demo --home" in call("train", "list", *place).out
 
 
+def test_a_home_that_is_not_there_yet_has_no_run_which_is_no_error(tmp_path: Path) -> None:
+    told = call("train", "list", "--home", tmp_path / "fresh")
+    assert told.code == 0
+    assert "No training run yet" in told.out
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_second_run_in_a_home_is_told_of_the_first(
+    project: ProjectPaths,
+    place: tuple[str, str],
+    trainer: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = run_in_its_middle(project)
+    trainer.append(give_trainer(files.job))
+    monkeypatch.setattr(training, "start", lambda *_, **__: OTHER)
+    told = call("train", "start", "--preset", "cpu-demo", *place)
+    assert f"{RUN} trains here already, at step 34 of 60" in told.err
+
+
+def test_runs_are_removed(project: ProjectPaths, place: tuple[str, str]) -> None:
+    whole_run(project)
+    assert "say --yes" in call("train", "remove", RUN, *place).err
+    assert call("train", "remove", RUN, "--yes", "--json", *place).document == {"removed": [RUN]}
+    assert not (project.training / RUN).exists()
+
+
 def test_a_run_is_shown_with_its_alarms_and_its_gain(project: ProjectPaths, place: tuple[str, str]) -> None:
     files = whole_run(project)
     files.event("alarm", 199, step=60, kind="insert_collapse", text="Hardly any updates.")

@@ -93,5 +93,6 @@ def _skills(path: Path, out: Path, *, step: int | None, group: int | None) -> di
         "out": str(out),
         "from": str(files[-1]),
         "skills": [skill.title for skill in skills],
-        "says": f"{visible_line(str(out))} holds {len(skills)} skills of step {found.step}, group {rollout.group}.",
+        "says": f"{visible_line(str(out))} holds {len(skills)} skills of step {found.step}, group {rollout.group} "
+        f"(groups: {', '.join(map(str, sorted(groups)))}; --step and --group choose).",
     }

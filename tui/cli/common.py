@@ -47,7 +47,8 @@ class Place:
         if not project.root.is_dir():
             raise NotFoundError(
                 f"There is no project {self.project_id!r} in {self.home}.",
-                hint=here("Make one there with 'exuvia agent create', or name another with --home. ") + demo_hint(),
+                hint=here("Make one there with 'exuvia agent create' or 'exuvia train', or name another with --home. ")
+                + demo_hint(),
             )
         return project
 

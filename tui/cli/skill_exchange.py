@@ -13,7 +13,7 @@ from core.foundation.errors import UsageError
 from core.skillrepo.skill import Skill
 from core.state import statediff
 from core.state.statediff import Files
-from tui.cli.common import Place, json_option, place_options, print_json, print_table, say, say_text
+from tui.cli.common import Place, here, json_option, place_options, print_json, print_table, say, say_text
 from tui.cli.skill_sources import Source, library, source_options
 
 _AT = re.compile(r"(?P<place>.+)@(?P<position>[^@/]+)\Z")
@@ -107,6 +107,12 @@ def import_(source: Path, repo: Path | None, agent_id: str | None, replace: bool
     for name in kept:
         say(f"Kept {name}: there already; say --replace to put the new one in its place.")
     say(f"Imported {len(taken)}: {', '.join(taken)}" if taken else "Imported nothing.")
+    if taken and agent_id is not None:
+        more = "" if len(taken) == 1 else " (each by its name)"
+        then = f"exuvia skill remove {taken[0]} --agent {agent_id}{more}"
+        if replace:
+            then += f"; what was replaced comes back by: exuvia rollback {agent_id} --version N"
+        say(here(f"Take it back: {then}"))
 
 
 @click.command("export", epilog="Example:  exuvia skill export skills.tar.gz --repo ./skills --at 20")

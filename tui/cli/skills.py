@@ -77,13 +77,34 @@ def show(name: str, source: Source, as_json: bool, place: Place) -> None:
 @click.option("--curated", is_flag=True, help="By the rules of a curated repository: two keys, a free title, a body.")
 @json_option
 def validate(path: Path, curated: bool, as_json: bool) -> int:
-    """Check the skill in directory (or SKILL.md) PATH; exit 1 if a strict reader would refuse it."""
+    """Check the skill in directory (or SKILL.md) PATH, or every skill folder in it; exit 1 if a strict reader would
+    refuse one."""
+    folders = [] if not path.is_dir() or (path / "SKILL.md").is_file() else _folders_in(path)
+    checked = [_checked(one, curated) for one in folders or (path,)]
+    valid = all(told["valid"] for told, _ in checked)
+    if as_json:
+        print_json({"valid": valid, "skills": [told for told, _ in checked]} if folders else checked[0][0])
+    else:
+        for _, lines in checked:
+            for line in lines:
+                say(line)
+    return int(ExitCode.DONE if valid else ExitCode.FAILED)
+
+
+def _folders_in(path: Path) -> list[Path]:
+    return sorted(one for one in path.iterdir() if (one / "SKILL.md").is_file())
+
+
+def _checked(path: Path, curated: bool) -> tuple[dict[str, object], list[str]]:
+    """Return what --json says of one skill, and the lines for people."""
     from core.skillrepo.folder import read_folder
 
     directory = path if path.is_dir() else path.parent
     target = path / "SKILL.md" if path.is_dir() else path
     if not target.is_file():
-        raise UsageError(f"{path} holds no SKILL.md.", hint="Name the skill's directory or its SKILL.md.")
+        raise UsageError(
+            f"{path} holds no SKILL.md, nor a folder with one.", hint="Name the skill's directory or its SKILL.md."
+        )
     if curated:
         document = read_curated(target.read_bytes())
         found = document.diagnostics
@@ -94,13 +115,9 @@ def validate(path: Path, curated: bool, as_json: bool) -> int:
         document = read_text(target.read_bytes(), directory=directory.resolve().name)
         found = document.diagnostics
     valid = not any(diagnostic.severity == "error" for diagnostic in found)
-    if as_json:
-        print_json({**facts(document), "valid": valid, "diagnostics": [str(diagnostic) for diagnostic in found]})
-    else:
-        for diagnostic in found:
-            say(f"{target}:{diagnostic}")
-        say(f"{document.name}: {'valid' if valid else 'not valid'} ({document.dialect})")
-    return int(ExitCode.DONE if valid else ExitCode.FAILED)
+    told = {**facts(document), "valid": valid, "diagnostics": [str(diagnostic) for diagnostic in found]}
+    lines = [f"{target}:{diagnostic}" for diagnostic in found]
+    return told, [*lines, f"{document.name}: {'valid' if valid else 'not valid'} ({document.dialect})"]
 
 
 @skill.command("install", epilog="Example:  exuvia skill install ./my-skill --agent data_helper")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.foundation.errors import ExitCode, UsageError
-from core.state.paths import DEFAULT_PROJECT, ProjectPaths
+from core.state.paths import DEFAULT_PROJECT, HomePaths, ProjectPaths
 from tui.cli.common import (
     Place,
     group_options,
@@ -67,6 +67,7 @@ def train(
     project = home_of(group_place())
     from core.curation import training
 
+    _note_others(project)
     run_id = training.start(project, preset, seed=seed, settings=settings_of(settings))
     note(here(f"Training {run_id}. Ctrl-C stops it; the console (pane 8) shows it too."))
     return _in_front(project, run_id, as_json=as_json)
@@ -79,6 +80,16 @@ def home_of(place: Place) -> ProjectPaths:
     if place.project_id == DEFAULT_PROJECT:
         return ensure_home(place.home)
     return place.project
+
+
+def _note_others(project: ProjectPaths) -> None:
+    """Say which runs are at work here: they and a new one share the machine."""
+    from core.curation import training
+
+    for run in training.list_runs(project):
+        if run.pid is not None:
+            far = "" if run.last is None else f", at step {run.last.step} of {run.last.steps}"
+            note(f"{run.id} trains here already{far}: the runs share this machine, and each takes longer.")
 
 
 def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -241,7 +252,9 @@ def start(preset: str | None, seed: int | None, settings: tuple[str, ...], as_js
 
     if preset is None:
         raise UsageError("Name what to train: --preset NAME.", hint="List them: exuvia train presets")
-    run_id = training.start(home_of(place), preset, seed=seed, settings=settings_of(settings))
+    project = home_of(place)
+    _note_others(project)
+    run_id = training.start(project, preset, seed=seed, settings=settings_of(settings))
     if as_json:
         print_json({"run_id": run_id})
     else:
@@ -257,7 +270,8 @@ def list_all(as_json: bool, place: Place) -> None:
     from core.curation.training_records import SPLITS
     from tui.cli.train_lines import number, percent
 
-    project = place.project
+    # Training needs no agent: in a home that isn't there yet there is no run, which is no error.
+    project = HomePaths(place.home).project(place.project_id) if place.project_id == DEFAULT_PROJECT else place.project
     runs, used = training.list_runs(project), promotion.in_use(project)
     if as_json:
         print_json(
@@ -268,7 +282,7 @@ def list_all(as_json: bool, place: Place) -> None:
         )
         return
     if not runs:
-        say(here("No training run yet. Start one: exuvia train --preset cpu-demo"))
+        say(here(f"No training run yet in {place.home}. Start one: exuvia train --preset cpu-demo"))
         return
     rows = []
     for run in runs:

@@ -185,8 +185,11 @@ arms = _tool(
 export = _tool(
     "export",
     "export",
-    "Example:  exuvia train export RUN FOLDER",
-    "Write a policy as a Hugging Face folder, or a curated repository as SKILL.md folders.",
+    "Examples:  exuvia train export RUN FOLDER   |   exuvia train export RUN FOLDER --skills --step 20 --group 1",
+    "Write the best policy of RUN as a folder (--step N: another checkpoint; --adapter: LoRA adapters apart). With "
+    "--skills write SKILL.md folders instead: the repository at the end of a sample rollout, of the last step and the "
+    "first task group unless --step N and --group N say otherwise. A tiny policy's skills are put together from its "
+    "world's phrases and read like that.",
 )
 export_verl = _tool(
     "export-verl",

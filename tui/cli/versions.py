@@ -25,7 +25,7 @@ from tui.cli.common import (
 )
 @click.argument("agent_id", metavar="AGENT")
 @click.option("--version", "-v", type=click.IntRange(min=1), help="Go back to this version (else the one before).")
-@click.option("--undo", is_flag=True, help="Take the last rollback or import back.")
+@click.option("--undo", is_flag=True, help="Take the last rollback or snapshot import back.")
 @click.option("--with-memory", is_flag=True, help="Also restore memory and schedule.")
 @click.option("--stop", is_flag=True, help="Stop a live run of this agent first.")
 @json_option
@@ -54,7 +54,12 @@ def rollback(
             else swaps.roll_back(agent, version=version, actor="cli", with_memory=with_memory)
         )
     except NotFoundError as error:
-        if not undo and version is None:
+        if undo:
+            error.hint = here(
+                "Rollbacks and snapshot imports are undone so. A skill goes by "
+                f"'exuvia skill remove NAME --agent {agent_id}', any other change by --version N."
+            )
+        elif version is None:
             error.hint = f"Name one with --version N; see 'exuvia snapshot list {agent_id}'."
         raise
     if as_json:
@@ -68,7 +73,10 @@ def rollback(
             }
         )
         return
-    say(f"{'Undone' if undo else 'Rolled back'}: {agent_id} v{result.from_version} -> v{result.to_version}")
+    moved = f"v{result.from_version} -> v{result.to_version}"
+    if result.from_version == result.to_version:  # what was changed by hand since is taken off
+        moved = f"as v{result.to_version} was before" if undo else f"v{result.to_version} as it was accepted"
+    say(f"{'Undone' if undo else 'Rolled back'}: {agent_id} {moved}")
     say(here(f"The state before is kept in {result.snapshot_of_before.path}. Undo: exuvia rollback {agent_id} --undo"))
     for warning in result.warnings:
         say(f"Note: {warning}")
