@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from core.evolution.run_view import CellView, HeldOutView, RoundView, RunView, SessionView
 from core.state.agents import create_agent
 from core.state.paths import ProjectPaths
 from tests.cli.program import call
+from tui.cli.curate_lines import candidate_lines, silent_line
 
 AGENT, BENCH = "default_agent", "example-benchmark"
 
@@ -64,6 +66,36 @@ def test_read_only_changes_nothing(fresh: Path, project: ProjectPaths) -> None:
     ended = call("--read-only", "curate", AGENT, "--dry-run", "--home", fresh)
     assert ended.code != 0
     assert not project.runs.exists()
+
+
+def cells(version: int, **scores: float) -> tuple[CellView, ...]:
+    return tuple(
+        CellView(f"{version}-{case}", case, 1, version, "round", version, "scored", score)
+        for case, score in scores.items()
+    )
+
+
+def test_what_became_of_candidates_is_told_by_case_by_prediction_and_on_held_out_cases() -> None:
+    predicted = {"overall": "higher", "cases": [{"case_id": "a", "expected_score": 90.0}]}
+    view = RunView(
+        "run", "curate", "finished", AGENT, BENCH,
+        cells=cells(7, a=80, b=74) + cells(8, a=80, b=60),
+        sessions=tuple(SessionView("curator", name, "x") for name in ("s1", "s2", "s3")),
+        operations=({"session_id": "s1"},),
+        rounds=(
+            RoundView(1, 7, (), "", predicted, "curator", "accepted", 77.0, 64.67, None, False),
+            RoundView(2, 8, (), "", {}, "curator", "rejected", 70.0, 77.0),
+        ),
+        heldout=(HeldOutView("baseline", 6, 77.0, {}, 1), HeldOutView("final", 7, 92.0, {}, 1)),
+    )  # fmt: skip
+    assert silent_line(view) == "2 of 3 sessions that the curator read led to no operation."
+    first, cases, missed, second, moved, held_out = candidate_lines(view)
+    assert first == "Candidate v7 is accepted: 77 against 64.67."
+    assert cases == "  by Case: a 80, b 74"
+    assert "expected a 90, came to 80" in missed
+    assert second == "Candidate v8 is rejected: 70 against 77."
+    assert moved == "  by Case: a 80, b 60 (before 74)"
+    assert "77 -> 92 (v7)" in held_out
 
 
 @pytest.mark.e2e

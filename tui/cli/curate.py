@@ -9,6 +9,7 @@ import click
 
 from core.foundation.errors import NotFoundError, UsageError
 from tui.cli.common import Place, json_option, place_options, print_table, say, say_text
+from tui.cli.curate_lines import candidate_lines, silent_line
 from tui.cli.lines import OPERATIONS
 from tui.cli.work import asking_fields, carry_out, common_fields, work_options
 
@@ -136,6 +137,8 @@ def say_curation(view: RunView) -> None:
                 for operation in view.operations
             ],
         )
+        if silent := silent_line(view):
+            say(silent)
     elif view.state == "finished":
         say("The curator changed nothing.")
     result = view.result or {}
@@ -145,11 +148,8 @@ def say_curation(view: RunView) -> None:
         if view.operations:
             say(f"The texts: {(result.get('paths') or {}).get('diff')}")
         say("Nothing was measured; the agent is as it was.")
-    for tried in view.rounds:
-        scores = " against ".join(
-            "-" if score is None else f"{score:g}" for score in (tried.score, tried.reference_score)
-        )
-        say(f"Candidate v{tried.version} is {tried.decision or 'open'}: {scores}.")
+    for line in candidate_lines(view):
+        say(line)
     if result.get("stop_reason"):
         say(f"Ended because: {result['stop_reason']}")
 
