@@ -41,7 +41,8 @@ def stop(project: ProjectPaths, run_id: str) -> Outcome:
     from core.curation import training
 
     run = training.stop(project, run_id)
-    return Outcome(f"{run_id} is {run.state}.", "C goes on from its last checkpoint.")
+    hint = "C goes on from its last checkpoint." if run.state != "finished" else ""
+    return Outcome(f"{run_id} is {run.state}.", hint)
 
 
 def promote(project: ProjectPaths, run_id: str, step: int) -> Outcome:

@@ -113,3 +113,19 @@ async def test_a_decided_page_offers_no_decision_and_says_what_came_of_it(empty:
         assert "a approve" not in text
     assert approvals.get(empty, asked.id)[1] is not None
     assert training.read_run(empty, RUN).state == "stopped"
+
+
+async def test_the_list_opens_at_what_waits_not_at_what_was_decided(empty: ProjectPaths) -> None:
+    stopped(empty)
+    promotion.decide(empty, promotion.propose(empty, RUN).id, "reject", "too few", actor="ada")
+    files = stopped(empty, "cpu-demo-20251231-100000-bbbb")
+    files.checkpoint(41, 0.46)
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("6")
+        await until(app, pilot, lambda text: "> rejected" in text)
+        await pilot.press("8")
+        for step in (40, 41):
+            promotion.propose(empty, files.job.id, step)
+        await until(app, pilot, lambda text: "2 to decide" in text)
+        await pilot.press("6")
+        await until(app, pilot, lambda text: "> promotion" in text)

@@ -476,3 +476,17 @@ async def test_what_training_added_is_told_on_the_same_tasks_and_an_untrained_ru
         assert row.split()[2:] == ["finished", "none", "-", "42.9", "%", "47.4", "%", "-"]
         await pilot.press("down")
         await until(app, pilot, lambda text: "trained less base +23.3 pts  trained less no memory +27.8 pts" in text)
+
+
+async def test_why_a_run_died_is_told_to_its_end(empty: ProjectPaths) -> None:
+    files = TrainingFiles(empty, RUN)
+    reason = (
+        "This can't be trained: there is no setting 'foo'. Known here are steps, seed and many a one more, up to this"
+    )
+    files.event("end", 1, state="failed", reason=reason, summary=None)
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8")
+        text = await until(app, pilot, lambda text: "up to this" in text)
+        assert "no memory" not in text  # nothing was measured: no table of dashes
+        assert "C go on" in _foot(text)
+        assert "c propose" not in _foot(text)

@@ -57,6 +57,7 @@ class InboxPane(Pane):
         self._open: str | None = None
         self._was_open = False
         self._shown = ""
+        self._asked: set[str] = set()  # what waited when the list was drawn last
         self._of = ""  # the Case whose texts are in sight
 
     def parts(self) -> ComposeResult:
@@ -112,7 +113,14 @@ class InboxPane(Pane):
         self.query_one("#inbox-options").display = bool(question and question.options and page and not page.decided)
         self._head(page)
         if page is None:
-            self.query_one("#inbox-items", RowList).show(self._items)
+            items = self.query_one("#inbox-items", RowList)
+            items.show(self._items)
+            asked = {item.id for item in self.view.inbox.pending}
+            if (
+                asked - self._asked and not items.has_focus
+            ):  # nobody is choosing here: what waits is what there is to see
+                items.go_to(self.view.inbox.pending[0].id)
+            self._asked = asked
         elif freeze is not None:
             rows = self.query_one("#inbox-list", RowList)
             verdict = page.decided.verdict if page.decided else ""

@@ -148,7 +148,10 @@ class SessionsPane(Pane):
         rows = [heading(width)] if width >= WIDE and (view.runs or view.sessions) else []
         rows += [run_row(run, width) for run in sorted(view.runs, key=self._place_of_run)]
         if not view.runs:
-            rows.append(note("start", "No run yet. S starts one.", "exuvia demo shows a whole loop.", width))
+            trained = self.view.training.runs
+            told = "No run of an agent yet. S starts one." if trained else "No run yet. S starts one."
+            more = "Training runs stand in pane 8." if trained else "exuvia demo shows a whole loop."
+            rows.append(note("start", told, more, width))
         rows += [note(f"damaged:{text}", "Not readable:", text, width, "bad") for text in view.damaged]
         if view.sessions:
             more = f", {view.more} older ones not shown" if view.more else ""

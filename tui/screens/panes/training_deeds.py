@@ -85,8 +85,9 @@ def promote(pane: Widget, run: TrainingRun | None) -> None:
         Choice(
             f"{one.step}",
             f"step {one.step}",
-            f"{shown(one.heldout, 'share')} of the validation tasks" + ("   the best" if one is best else ""),
-            "checkpoint",
+            (f"{shown(one.heldout, 'share')} of the validation tasks" if one.heldout is not None else "not measured")
+            + ("   the best" if one is best else ""),
+            "weights",
         )
         for one in kept
     ]

@@ -147,9 +147,12 @@ def _progress(run: TrainingRun, width: int) -> list[Line]:
         first.append(("  measures what no memory and the untrained policy come to", "plain"))
     elif run.state == "starting":
         first.append(("  loads what it computes with", "plain"))
-    if run.reason:
-        first.append((f"  {run.reason}", "bad" if run.state in ("failed", "dead") else "dim"))
-    return [tuple(first), _machine(run)]
+    if not run.reason:
+        return [tuple(first), _machine(run)]
+    why = "bad" if run.state in ("failed", "dead") else "dim"
+    if sum(width_of(text) for text, _ in first) + 2 + width_of(run.reason) <= width:
+        return [(*first, (f"  {run.reason}", why)), _machine(run)]
+    return [tuple(first), *wrap(((f" {run.reason}", why),), width - 1, 3), _machine(run)]
 
 
 def _machine(run: TrainingRun) -> Line:
@@ -191,7 +194,7 @@ def heldout_lines(run: TrainingRun) -> list[Line]:
     lines: list[Line] = []
     for stream in ("mixed", "grouped"):
         arms = [(name, None if arm == "trained" and run.untrained else run.heldout(arm, stream)) for arm, name in ARMS]
-        if stream == "grouped" and not any(found for _, found in arms):
+        if not any(found for _, found in arms):
             continue
         if not lines:
             head = " " + fit(_tasks_of(run), _NAME) + "".join(fit(name, 11, right=True) for name, _ in arms)

@@ -48,7 +48,7 @@ def kind_of(operation: SampleOperation) -> str:
 
 
 def _told(operation: SampleOperation) -> str:
-    return ("" if operation.valid else "not valid: ") + f"{kind_of(operation)} {operation.title}"
+    return ("" if operation.valid else "not valid: ") + f"{kind_of(operation)} {operation.title}".rstrip()
 
 
 def text_of(book: SampleBook, position: Position | None, looking: Looking) -> list[Line]:
