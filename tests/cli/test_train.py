@@ -124,7 +124,10 @@ def test_two_runs_are_compared(project: ProjectPaths, place: tuple[str, str]) ->
     document = call("train", "compare", RUN, OTHER, "--json", *place).document
     assert document["settings"] == [{"key": "seed", "left": "0", "right": "5"}]
     assert any(one["name"] == "insert" and one["left"] is not None for one in document["figures"])
-    assert "seeds alone move results" in call("train", "compare", RUN, OTHER, *place).out
+    told = call("train", "compare", RUN, OTHER, *place).out
+    assert "seeds alone move results" in told
+    assert "DIFFERENCE" in told
+    assert "+0.0 pts" in told
 
 
 def test_a_live_run_is_paused_and_goes_on(

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui.cli.common import Place, here, json_option, note, place_options, print_json, print_table, say
 from tui.cli.train import train
+
+if TYPE_CHECKING:
+    from tui.stores.training_catalogue import Unit
 
 
 @train.command("compare", epilog="Example:  exuvia train compare RUN OTHER")
@@ -50,10 +53,31 @@ def compare(left_id: str, right_id: str, as_json: bool, place: Place) -> None:
         print_table(("set otherwise", left.id, right.id), differ)
         say("")
     rows = [
-        (one.group, one.name.strip(), shown(one.left, one.unit), shown(one.right, one.unit), one.note) for one in found
+        (
+            one.group,
+            one.name.strip(),
+            shown(one.left, one.unit),
+            shown(one.right, one.unit),
+            _signed(one.difference, one.unit),
+            one.note,
+        )
+        for one in found
     ]
-    print_table(("group", "figure", left.id, right.id, ""), rows)
+    print_table(("group", "figure", left.id, right.id, "difference", ""), rows)
+    if left.id == right.id:
+        say("It is one run beside itself.")
     say("One run against one run: seeds alone move results by several points (exuvia train ablate measures that).")
+
+
+def _signed(difference: float | None, unit: Unit) -> str:
+    from tui.stores.training_figures import shown
+
+    if difference is None:
+        return "-"
+    sign = "+" if difference >= 0 else "-"
+    if unit == "share":
+        return f"{sign}{100 * abs(difference):.1f} pts"
+    return f"{sign}{shown(abs(difference), unit)}"
 
 
 @train.command("promote", epilog="Example:  exuvia train promote RUN --step 40")
