@@ -42,7 +42,7 @@ def test_base_and_trained_curate_the_same_tasks(run: Path, tmp_path: Path) -> No
 def test_a_policy_refuses_a_world_that_it_was_not_trained_for(run: Path, tmp_path: Path) -> None:
     words = ("--world", "shop", "--arms", "trained", "--tasks", "2", "--seeds", "1", "--json")
     ended = call("stream", "run", *words, "--curator", run, "--home", tmp_path)
-    assert ended.code == 0, ended.err
+    assert ended.code == 1, ended.err
     trained_arm = ended.document["report"]["arms"]["trained"]
     assert trained_arm["state"] == "not run"
     assert "shop" in trained_arm["reason"]
