@@ -101,17 +101,17 @@ _TABLE: tuple[tuple[int, tuple[str, ...]], ...] = (
 def table_head(width: int) -> Line:
     """Return the heading of figures."""
     del width
-    words = fit("last step", _VALUE, right=True) + fit(f"first {FEW}", _VALUE + 1, right=True)
+    words = fit(f"last {FEW}", _VALUE, right=True) + fit(f"first {FEW}", _VALUE + 1, right=True)
     return ((" " + fit("", _NAME) + words + "  over the steps", "dim"),)
 
 
 def figure_line(figure: Figure, places: int, width: int, name: int = _NAME) -> Line:
-    """Return a figure: its name, value now, value at first, and its curve over all the steps there will be."""
+    """Return a figure: its name, its mean of late and at first, and its curve over all the steps there will be."""
     indent = "  " if figure.key in ("task", "calls", "content", "compression") and name == _NAME else ""
     room = max(0, min(60, width - name - 2 * _VALUE - 5))
     return (
         (" " + fit(indent + figure.name, name), "strong" if figure.key == "total" else "plain"),
-        (fit(shown(figure.now, figure.unit), _VALUE, right=True), tone_of(figure)),
+        (fit(shown(figure.last, figure.unit), _VALUE, right=True), tone_of(figure)),
         (fit(shown(figure.first, figure.unit), _VALUE + 1, right=True), "dim"),
         ("  ", "plain"),
         (sparkline(figure.values, places, room), "accent"),

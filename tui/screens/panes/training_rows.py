@@ -34,7 +34,7 @@ def figure_rows(run: TrainingRun, width: int) -> list[Row]:
     for figure in figures(run):
         if figure.group != group:
             group = figure.group
-            head = f"{group:<{_NAME + 1}}" + fit("last step", 9, right=True) + fit(f"first {FEW}", 10, right=True)
+            head = f"{group:<{_NAME + 1}}" + fit(f"last {FEW}", 9, right=True) + fit(f"first {FEW}", 10, right=True)
             rows.append(Row(f"group:{group}", (((head, "title"),),), selectable=False))
         line = figure_line(figure, places, width, _NAME)
         rows.append(Row(f"figure:{figure.key}", (line,), find=f"{figure.group} {figure.name} {figure.key}"))
