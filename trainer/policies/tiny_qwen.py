@@ -18,8 +18,10 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Con
 END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 # Control tokens that are text to whoever reads an answer: they survive decoding, as in Qwen's own tokenizers.
 MARKS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
-# A new line, also as JSON writes it, and a digit stand alone.
-_BREAKS = r"\n|\\n|\d"
+# A new line and a digit stand alone, and so does what stands around a title in view, in a call and in a skill's head: a
+# title is then the same tokens wherever it stands, and can be copied. A line in a call ends as JSON writes it, so that
+# it is another token than the same line in view, which a copy would break the JSON with.
+_BREAKS = r'\n|\d|name: |_name": "|", "(?:new_)?content": "|\\ndescription: |"}}|name="|">'
 
 # Qwen3's turns: tools stand in the system turn, and without thinking the answer begins after an empty thought.
 CHAT_TEMPLATE = """\
@@ -117,7 +119,22 @@ def build(texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> tup
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        _begin(model, config)
     return model, tokenizer
+
+
+@torch.no_grad()
+def _begin(model: Any, config: Qwen3Config) -> None:
+    """Draw the weights that decide how fast a narrow network learns to copy, for its own width.
+
+    Qwen3's 0.02 for every weight is meant for thousands of channels: in a narrow network a token's own vector drowns
+    in what random layers add to it. Here embeddings have the length 1, which gives logits of about 1, and what layers
+    add is scaled by the root of their number (as in GPT-2).
+    """
+    model.get_input_embeddings().weight.normal_(0.0, config.hidden_size**-0.5)
+    for name, weight in model.named_parameters():
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
+            weight /= (2 * config.num_hidden_layers) ** 0.5
 
 
 def make(directory: Path, texts: Iterable[str], *, seed: int, shape: Shape | None = None) -> int:
