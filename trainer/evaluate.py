@@ -30,6 +30,8 @@ class Measurement:
     """An arm on some streams. Successes are shares; `steps_mean` counts a failure at the cap.
 
     Tasks that infrastructure lost count nowhere; in `outcomes`, each stream's successes in order, they are None.
+    `valid_calls` is the mean share of valid calls of an answer, as r_fc counts it: an answer without a call is 0, so
+    silence doesn't raise it. None for an arm without a policy.
     """
 
     arm: str
@@ -40,6 +42,7 @@ class Measurement:
     steps_mean: float | None
     by_family: Mapping[str, float | None]
     repo_skills: float | None
+    valid_calls: float | None
     outcomes: tuple[tuple[bool | None, ...], ...]
     seconds: float
 
@@ -58,6 +61,7 @@ class Measurement:
             "steps_mean": self.steps_mean,
             "by_family": dict(self.by_family),
             "repo_skills": self.repo_skills,
+            "valid_calls": self.valid_calls,
             "streams": len(self.outcomes),
             "tasks": self.tasks,
             "seconds": round(self.seconds, 3),
@@ -72,6 +76,7 @@ class Measurement:
             "steps": self.steps_mean,
             "by_family": dict(self.by_family),
             "repo_skills": self.repo_skills,
+            "valid_calls": self.valid_calls,
             "by_stream": [_mean([float(won) for won in stream if won is not None]) for stream in self.outcomes],
             "tasks": self.tasks,
         }
@@ -138,9 +143,16 @@ def measurement(
         steps_mean=_mean([float(e.steps if e.success else world.max_steps) for e in measured]),
         by_family=by_family,
         repo_skills=_mean([float(len(r.turns[-1].skills)) for r in walked if r.turns]) if policy else None,
+        valid_calls=valid_share(walked),
         outcomes=tuple(tuple(turn.episode.success for turn in rollout.turns) for rollout in walked),
         seconds=seconds,
     )
+
+
+def valid_share(walked: Sequence[Rollout]) -> float | None:
+    """Return the mean over answers of their share of valid calls, 0 where one makes none; None without answers."""
+    answered = [turn.verdicts for rollout in walked for turn in rollout.turns if turn.answer is not None]
+    return _mean([fmean(verdict.valid for verdict in verdicts) if verdicts else 0.0 for verdicts in answered])
 
 
 def compared(before: Measurement, after: Measurement) -> dict[str, Any]:

@@ -31,10 +31,12 @@ def imitate(
     Raises NotFiniteError as `grpo.update` does.
     """
     together = together or Alone()
-    optimizer = torch.optim.AdamW(policy.parameters(), options.lr, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(policy.parameters(), options.lr, betas=(0.9, options.beta2), weight_decay=0.0)
     draw = Random(derive(seed, "imitation"))
     last: float | None = None
     for step in range(1, options.steps + 1):
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate(step - 1)
         batch = draw.sample(pairs, min(options.batch, len(pairs)))
         tokens = sum(len(answer) for _, answer in batch)
         optimizer.zero_grad(set_to_none=True)

@@ -131,12 +131,22 @@ class PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class ImitationOptions:
-    """The short phase before GRPO that gives an untrained network a base to start from; 0 steps: none."""
+    """The short phase before GRPO that gives an untrained network a base to start from; 0 steps: none.
+
+    Over the phase the rate falls linearly from `lr` to the share `decay` of it. `beta2` is AdamW's: the phase is short,
+    and at 0.999 its steps stay as small to the end as the large gradients of the beginning make them.
+    """
 
     steps: int = 0
     demonstrations: int = 4_000
     batch: int = 48
     lr: float = 1e-3
+    decay: float = 1.0
+    beta2: float = 0.999
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of the step after `step` finished ones."""
+        return self.lr * (1 - (1 - self.decay) * step / max(1, self.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,13 +301,13 @@ _LEAST: tuple[tuple[tuple[str, ...], int], ...] = (
     (("max_prompt", "max_response", "threads", "executor.max_turns", "executor.max_tokens"), 1),
     (("executor.history", "executor.temperature", "imitation.steps", "retrieval.top_k", "grpo.beta"), 0),
     (("imitation.batch", "imitation.demonstrations", "group.batch", "group.file_tasks", "grpo.minibatches"), 1),
-    (("optimizer.weight_decay", "optimizer.warmup", "optimizer.decay"), 0),
+    (("optimizer.weight_decay", "optimizer.warmup", "optimizer.decay", "imitation.decay"), 0),
     (("evaluation.streams", "evaluation.tasks", "evaluation.groups", "evaluation.temperature"), 0),
     (("evaluation.validation", "evaluation.validation_tasks", "group.file_seed"), 0),
     (("reward.task", "reward.calls", "reward.content", "reward.compression"), 0),
 )
 _ABOVE_ZERO = ("optimizer.lr", "imitation.lr", "grpo.max_gradient_norm")
-_BETAS = "optimizer.beta1 and optimizer.beta2 lie between 0 and 1"
+_BETAS = "optimizer.beta1, optimizer.beta2 and imitation.beta2 lie between 0 and 1"
 _MOST_THREADS = 1_024
 
 
@@ -322,7 +332,7 @@ def problem_of(training: Training) -> str:
         (0 <= group.strangers <= 1, "group.strangers is a share, 0 to 1"),
         (0 < grpo.epsilon < 1, "grpo.epsilon lies between 0 and 1"),
         (grpo.temperature > 0, "grpo.temperature must be above 0: rollouts of one group must differ"),
-        (all(0 <= beta < 1 for beta in (values["optimizer.beta1"], values["optimizer.beta2"])), _BETAS),
+        (all(0 <= values[key] < 1 for key in ("optimizer.beta1", "optimizer.beta2", "imitation.beta2")), _BETAS),
         (values["optimizer.lr"] <= 1 and values["imitation.lr"] <= 1, "optimizer.lr and imitation.lr can't be above 1"),
         (0 <= training.retrieval.min_overlap <= 1, "retrieval.min_overlap is a share, 0 to 1"),
         (0 <= weights.no_call_validity <= 1, "reward.no_call_validity is a share, 0 to 1"),

@@ -77,3 +77,24 @@ def test_imitation_lowers_the_loss_and_can_be_stopped() -> None:
     imitate(policy, pairs, ImitationOptions(steps=100, batch=16, lr=1e-2), seed=1, on_step=on_step)
     assert len(losses) == 15
     assert losses[-1] < losses[0] - 1.0
+
+
+def test_the_rate_of_imitation_falls_over_the_phase() -> None:
+    options = ImitationOptions(steps=10, lr=0.02, decay=0.1)
+    assert [options.rate(step) for step in (0, 5, 10)] == pytest.approx([0.02, 0.011, 0.002])
+    assert {ImitationOptions(steps=10, lr=0.02).rate(step) for step in range(10)} == {0.02}  # unless it is told to
+    policy = make("household", seed=1, max_prompt=60, max_answer=20, width=16, layers=1, heads=2)
+    shown = demonstrations(
+        open_world("household"), policy.book, "weak", RetrievalOptions(), count=8, longest=20, seed=1
+    )
+    pairs = [(policy.prompt(one.given), policy.target(one)) for one in shown]
+    seen = [torch.cat([weight.detach().flatten().clone() for weight in policy.parameters()])]
+
+    def look(step: int, loss: float) -> bool:
+        del step, loss
+        seen.append(torch.cat([weight.detach().flatten().clone() for weight in policy.parameters()]))
+        return True
+
+    imitate(policy, pairs, ImitationOptions(steps=10, batch=8, lr=1e-3, decay=0.0), seed=1, on_step=look)
+    first, last = float((seen[1] - seen[0]).abs().mean()), float((seen[-1] - seen[-2]).abs().mean())
+    assert last < 0.3 * first  # a step of AdamW is about as long as its rate, a tenth here

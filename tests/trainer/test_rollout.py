@@ -16,6 +16,7 @@ from core.curation.curators import CurationInput
 from core.curation.executors import ScriptedExecutor
 from core.skillrepo.retrieval import retrieve
 from tests.trainer.small import Losing, policy, taught
+from trainer.evaluate import valid_share
 from trainer.policies.policy import Answer
 from trainer.policies.tiny import TinyPolicy
 from trainer.rewards import RewardWeights, reward
@@ -64,6 +65,20 @@ def test_every_position_is_walked_whatever_the_curator_says() -> None:
             assert found.calls == 0.0  # silence is not validity
             tail = [turn.episode.success for turn in rollout.turns[1:]]
             assert found.task == sum(map(bool, tail)) / 4  # the denominator is |G| - 1
+
+
+@pytest.mark.meets("K11")
+def test_valid_calls_of_a_measurement_are_r_fc_of_its_answers() -> None:
+    assert valid_share(walk(streams(), None)) is None  # nobody answered: unmeasured, not zero
+    assert valid_share(walk(streams(), Mute(("<eos>",)))) == 0.0  # silence is not validity
+    # One title, inserted at every position: valid once in each repository of five positions.
+    line = next(iter(policy().book.lexicon.lines))
+    assert valid_share(walk(streams(), Mute(("INSERT", "put", "|", line, "END", "<eos>")))) == pytest.approx(1 / 5)
+    walked = walk(streams(), taught())
+    terms = [
+        reward([turn.reward_position("environment") for turn in one.turns], RewardWeights()).calls for one in walked
+    ]
+    assert valid_share(walked) == pytest.approx(sum(term or 0.0 for term in terms) / len(terms))
 
 
 @pytest.mark.meets("K11")

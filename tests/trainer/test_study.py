@@ -139,6 +139,34 @@ def test_scores_are_shown_where_a_world_grades() -> None:
     assert "55.0 ± 7.1 (11.0 ± 1.4), score 75.0 ± 7.1" in "\n".join(arms.lines(document))
 
 
+def test_valid_calls_are_told_by_seed_and_what_is_not_measured_is_no_zero() -> None:
+    summaries: list[dict[str, Any]] = [
+        {
+            "heldout": {"none": {"valid_calls": None}, "base": {"valid_calls": 0.5}, "trained": {"valid_calls": 0.9}},
+            "grouped": {"base": {"valid_calls": 0.25}, "trained": {"valid_calls": 0.75}},
+        },
+        {"heldout": {"none": {}, "base": {}, "trained": {}}, "grouped": {}},  # of before it was measured
+    ]
+    found = arms.valid_calls(summaries)
+    assert found["grouped"] == {"base": [0.25, None], "trained": [0.75, None]}
+    document = {
+        "world": "household",
+        "seeds": [11, 12],
+        "trained_with": "weak",
+        "executors": [],
+        "not_run": {},
+        "valid_calls": found,
+        "arms": {},
+    }
+    text = "\n".join(arms.lines(document))
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "1" in line and "|" in line
+    ]
+    assert ["grouped", "11", "25.0", "75.0", "+50.0"] in rows
+    assert ["mixed", "11", "50.0", "90.0", "+40.0"] in rows
+    assert ["mixed", "12", "-", "-", "-"] in rows
+
+
 def test_means_and_tables() -> None:
     assert plus_minus([0.5, None]) == "50.0"
     assert plus_minus([None]) == "-"

@@ -2,6 +2,7 @@
 
 A curator is trained with the weakest executor only; its skills then serve every executor of the world, on the same
 tasks. Arms that need a language model which isn't here are named and not run: no stand-in's number fills their place.
+A second table has the valid calls of each seed, before GRPO and after it, on the run's own held-out streams.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from trainer.commands.ablate import study_root
 from trainer.commands.run import setting
 from trainer.presets import resolve
 from trainer.settings import Training
-from trainer.study import Cell, plus_minus, run_cells, table_lines
+from trainer.study import Cell, percent, plus_minus, run_cells, table_lines
 from trainer.worlds import open_world
 
 ARMS = ("none", "base", "trained", "oracle")
@@ -76,6 +77,7 @@ def _table(arguments: argparse.Namespace) -> int:
         "trained_with": world.executors[0],
         "executors": list(world.executors),
         "not_run": dict(NOT_RUN),
+        "valid_calls": valid_calls([summaries[cell.name] for cell in cells]),
         "arms": {
             arm: {
                 executor: {
@@ -121,8 +123,34 @@ def _measured(root: Path, cell: Cell, training: Training, world: World, best: Pa
     return found
 
 
+def valid_calls(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[float | None]]]:
+    """Return the share of valid calls by kind of stream ("grouped", "mixed") and arm ("base", "trained"), a seed each.
+
+    None where a run's summary doesn't tell it.
+    """
+    return {
+        stream: {arm: [one[part].get(arm, {}).get("valid_calls") for one in summaries] for arm in ("base", "trained")}
+        for stream, part in (("grouped", "grouped"), ("mixed", "heldout"))
+    }
+
+
+def _valid_lines(document: Mapping[str, Any]) -> list[str]:
+    """Return the table of valid calls: a row for each seed and kind of stream."""
+    rows: list[list[str]] = []
+    for stream, by_arm in document["valid_calls"].items():
+        for seed, before, after in zip(document["seeds"], by_arm["base"], by_arm["trained"], strict=True):
+            rise = "-" if before is None or after is None else f"{100 * (after - before):+.1f}"
+            rows.append([stream, str(seed), percent(before), percent(after), rise])
+    return [
+        "Valid calls in percent of all calls, a mean over answers (one without a call counts 0), same tasks and draws:",
+        *table_lines(("held-out streams", "seed", "base", "trained", "rise"), rows),
+    ]
+
+
 def lines(document: Mapping[str, Any]) -> list[str]:
-    """Return the table: success (steps) of each arm with each executor, mean ± standard deviation over seeds."""
+    """Return the tables: success (steps) of each arm with each executor, mean ± standard deviation over seeds, and the
+    valid calls of each seed.
+    """
     executors: Sequence[str] = document["executors"]
     rows: list[list[str]] = []
     for arm, by_executor in document["arms"].items():
@@ -140,6 +168,7 @@ def lines(document: Mapping[str, Any]) -> list[str]:
         f"{document['world']}: success in percent (steps), seeds {seeds[0]} to {seeds[-1]}, mean ± standard deviation.",
         f"Curators were trained with the executor {document['trained_with']!r} only.",
         *table_lines(("arm", *executors), rows),
+        *(_valid_lines(document) if "valid_calls" in document else ()),
         *(f"Not run: {arm}, {why}." for arm, why in document["not_run"].items()),
     ]
 
