@@ -33,7 +33,7 @@ class Operator(Follower):
         return self._stops(self._said())
 
     @property
-    def paused(self) -> bool:  # type: ignore[override]
+    def paused(self) -> bool:  # type: ignore[override]  # as above
         return not self._waited and self._pauses(self._said())
 
     def wait_while_paused(self) -> float:

@@ -101,7 +101,7 @@ def test_of_a_long_journal_the_first_facts_are_right_or_left_out(
     build, optimize = (first for first, _ in _lines(live))
     for first, whole in _lines(live):
         left_out = {"cases": (), "cost": 0.0, "unknown": 0, "tokens": 0, "session_id": ""}
-        assert first == replace(whole, **left_out, step=first.step)  # type: ignore[arg-type]
+        assert first == replace(whole, **left_out, step=first.step)  # type: ignore[arg-type]  # names from a table
         assert first.step in ("", whole.step)
     assert (build.state, build.phase, build.step) == ("running" if torn else "waiting", "freeze", "")
     assert (optimize.state, optimize.step) == ("finished", "round 2/5")
