@@ -34,6 +34,7 @@ def test_the_worked_example_is_read_whole_with_the_lines_of_its_nodes() -> None:
     assert (loop.loop.max_iterations, loop.loop.do.run) == (3, "collect_evidence")
 
 
+@pytest.mark.meets("S4")
 @pytest.mark.parametrize(
     "layer",
     ["trigger: {when: 'true'}", "plan: {run: look}", "validate: {level0: {checks: [{at: x, present: [a]}]}}"],
@@ -47,12 +48,14 @@ def test_without_a_layer_it_is_refused() -> None:
     assert "at least one of trigger, plan, validate" in faults(HEAD)[0]
 
 
+@pytest.mark.meets("S29")
 def test_a_loop_needs_a_bound_of_three_at_most() -> None:
     plan = "plan:\n  loop:\n    do: {run: look}\n    until: x.done\n"
     assert faults(HEAD + plan) == ["one.yaml:8:3: plan.loop.max_iterations: is missing"]
     assert faults(HEAD + plan + "    max_iterations: 4\n")[0].startswith("one.yaml:11:5: plan.loop.max_iterations:")
 
 
+@pytest.mark.meets("S21", "S22")
 def test_modes_nest_freely() -> None:
     plan = """plan:
   parallel:
@@ -71,6 +74,7 @@ def test_modes_nest_freely() -> None:
     assert both.children[1].line == 14
 
 
+@pytest.mark.meets("S81")
 @pytest.mark.parametrize(
     ("written", "said"),
     [
@@ -104,6 +108,7 @@ failure_modes:
 """
 
 
+@pytest.mark.meets("S46", "S53", "S54", "X1")
 def test_a_skill_schema_has_its_three_blocks() -> None:
     schema, _ = read(SKILL, SkillSchema, "skill.yaml")
     row = schema.failure("NETWORK_TIMEOUT")
@@ -113,6 +118,7 @@ def test_a_skill_schema_has_its_three_blocks() -> None:
     assert schema.failure("NEVER_HEARD") is None
 
 
+@pytest.mark.meets("S46")
 @pytest.mark.parametrize("block", ["signature", "context", "failure_modes"])
 def test_a_missing_block_is_named(block: str) -> None:
     lines = SKILL.splitlines(keepends=True)

@@ -1,8 +1,8 @@
-"""The table of requirements K1 to K20 in docs/training.md: what each asks, which tests show it, and whether they pass.
+"""The tables of requirements in the documentation: what each asks, which tests show it, and whether they pass.
 
 A test names the requirements that it shows: `@pytest.mark.meets("K7")`, or `pytestmark` for a whole module.
 
-    python -P -m tests.requirements          bring the table up to date; results of what did not change stay
+    python -P -m tests.requirements          bring the tables up to date; results of what did not change stay
     python -P -m tests.requirements --run    run those tests first and write down how they ended
 """
 
@@ -18,33 +18,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "training.md"
+from tests.requirements import curation, strategy
+
+ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- requirements: python -P -m tests.requirements -->", "<!-- end of requirements -->"
 NOT_RUN, FAILS = "not run", "FAILS"
-REQUIREMENTS: Mapping[str, str] = {
-    "K1": "Skills are SKILL.md documents with two keys: read strictly, written to read back, found by exact title, "
-    "kept as a directory",
-    "K2": "Insert, update and delete are tool calls with a JSON schema, read from three styles, each with a verdict",
-    "K3": "Retrieval is BM25, the best five over name and description, ties in a fixed order",
-    "K4": "Executors are frozen, have 30 turns and recall three actions; what they write is parsed, coercions counted",
-    "K5": "An executor judges itself; that opinion and the world's verdict are kept apart",
-    "K6": "A stream begins empty and is walked once, all arms on the same tasks, with paired statistics",
-    "K7": "Tasks are grouped by type, or by the annotated attributes with every gate of the paper",
-    "K8": "The reward has four terms with their weights; what was not measured is masked",
-    "K9": "Content is judged by four criteria, by rules or by a model; an unreadable verdict is unmeasured",
-    "K10": "GRPO: the group's mean, no deviation, a clipped ratio, one advantage for every token; KL only if asked",
-    "K11": "A rollout is one prompt a task with one advantage; denominators are fixed; measured positions are told",
-    "K12": "Presets hold the paper's tables, and one runs here in minutes",
-    "K13": "The embedded run learns: reward and held-out success rise, steps fall, inserts give way to updates",
-    "K14": "Each part of the method can be switched off, and the comparison is printed with its spread",
-    "K15": "The same loop trains any causal language model, whole or by LoRA, on whatever device there is",
-    "K16": "A run that is killed goes on as if it had not been: the same weights to the bit",
-    "K17": "A run tells everything the panel shows in a stream of events",
-    "K18": "Behaviour is analysed: shares of operations, headings, meta skills, coverage, skills an example",
-    "K19": "What was learned goes out: skills as folders, policies in the common format",
-    "K20": "Many machines: an adapter and configurations for the paper's own stack",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the documentation with a table, and what stands in it.
+
+    `complete` is whether a requirement without a test is a fault; `not_tested` are those that none can show, and why.
+    """
+
+    path: Path
+    heading: str
+    requirements: Mapping[str, str]
+    not_tested: Mapping[str, str]
+    complete: bool
+
+
+CURATION = Page(
+    ROOT / "docs" / "training.md",
+    "## Requirements\n\nWhich test shows what; the numbers are those of [curation](curation.md).\n\n",
+    curation.REQUIREMENTS,
+    {},
+    True,
+)
+STRATEGY = Page(
+    ROOT / "docs" / "strategies.md",
+    "## Requirements\n\nThe numbers are cited in the source; which test shows what.\n\n",
+    strategy.REQUIREMENTS,
+    strategy.NOT_TESTED,
+    False,
+)
+PAGES = (CURATION, STRATEGY)
+REQUIREMENTS: Mapping[str, str] = {number: text for page in PAGES for number, text in page.requirements.items()}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -144,50 +154,55 @@ def _result(tests: Sequence[Shown], outcomes: Mapping[tuple[str, str], list[str]
     return NOT_RUN
 
 
-def table(found: Mapping[str, list[Shown]], results: Mapping[str, str]) -> str:
+def table(page: Page, found: Mapping[str, list[Shown]], results: Mapping[str, str]) -> str:
     """Return the table in Markdown."""
     lines = ["| | what is asked | shown by | result |", "|---|---|---|---|"]
-    for number, what in REQUIREMENTS.items():
-        lines.append(f"| {number} | {what} | {_shown_by(found[number])} | {results.get(number, NOT_RUN)} |")
+    for number, what in page.requirements.items():
+        shown = _shown_by(page, number, found[number])
+        lines.append(f"| {number} | {what} | {shown} | {results.get(number, NOT_RUN)} |")
     return "\n".join(lines)
 
 
-def _shown_by(tests: Sequence[Shown]) -> str:
+def _shown_by(page: Page, number: str, tests: Sequence[Shown]) -> str:
     """Name the files; how many tests in each is left out, so that a new one doesn't date the table."""
+    if not tests:
+        return page.not_tested.get(number, "no test yet")
     long = {shown.file: all(other.long for other in tests if other.file == shown.file) for shown in tests}
     return "<br>".join(f"`{file}`{' (long)' if long[file] else ''}" for file in sorted(long))
 
 
-def written(page: str) -> dict[str, tuple[str, str]]:
-    """Return requirement to (tests, result) as the page has it; empty where it has no table."""
-    between = re.search(f"{re.escape(BEGIN)}(.*?){re.escape(END)}", page, re.DOTALL)
-    rows = re.findall(r"^\| (K\d+) \| .*? \| (.*?) \| (.*?) \|$", between.group(1) if between else "", re.MULTILINE)
+def written(text: str) -> dict[str, tuple[str, str]]:
+    """Return requirement to (tests, result) as the page's text has it; empty where it has no table."""
+    between = re.search(f"{re.escape(BEGIN)}(.*?){re.escape(END)}", text, re.DOTALL)
+    rows = re.findall(r"^\| ([A-Z]\d+) \| .*? \| (.*?) \| (.*?) \|$", between.group(1) if between else "", re.MULTILINE)
     return {number: (tests, result) for number, tests, result in rows}
 
 
-def updated(page: str, found: Mapping[str, list[Shown]], results: Mapping[str, str] | None = None) -> str:
-    """Return the page with the present table; without `results`, those of rows that did not change stay."""
+def updated(page: Page, text: str, found: Mapping[str, list[Shown]], results: Mapping[str, str] | None = None) -> str:
+    """Return the text with the present table; without `results`, those of rows that did not change stay."""
     if results is None:
-        before = written(page)
+        before = written(text)
         results = {
             number: before[number][1]
-            for number, tests in found.items()
-            if number in before and before[number][0] == _shown_by(tests)
+            for number in page.requirements
+            if number in before and before[number][0] == _shown_by(page, number, found[number])
         }
-    block = f"{BEGIN}\n{table(found, results)}\n{END}"
-    if BEGIN in page and END in page:
-        return page[: page.index(BEGIN)] + block + page[page.index(END) + len(END) :]
-    heading = "## Requirements\n\nWhich test shows what; the numbers are those of [curation](curation.md).\n\n"
-    return f"{page.rstrip()}\n\n{heading}{block}\n"
+    block = f"{BEGIN}\n{table(page, found, results)}\n{END}"
+    if BEGIN in text and END in text:
+        return text[: text.index(BEGIN)] + block + text[text.index(END) + len(END) :]
+    return f"{text.rstrip()}\n\n{page.heading}{block}\n"
 
 
-def faults(page: str, found: Mapping[str, list[Shown]]) -> list[str]:
-    """Return what is wrong with the table: out of date, a requirement without a test, or one that failed when run."""
-    before = written(page)
-    wrong = [f"{number}: no test shows it" for number, tests in found.items() if not tests]
-    for number, tests in found.items():
+def faults(page: Page, text: str, found: Mapping[str, list[Shown]]) -> list[str]:
+    """Return what is wrong with a table: out of date, a requirement without a test, or one that failed when run."""
+    before = written(text)
+    wrong = []
+    for number in page.requirements:
+        tests = found[number]
         shown, result = before.get(number, ("", NOT_RUN))
-        if shown != _shown_by(tests):
+        if page.complete and not tests and number not in page.not_tested:
+            wrong.append(f"{number}: no test shows it")
+        if shown != _shown_by(page, number, tests):
             wrong.append(f"{number}: the table is out of date; run: python -P -m tests.requirements")
         elif result == FAILS:
             wrong.append(f"{number}: a test of it failed")
@@ -195,15 +210,13 @@ def faults(page: str, found: Mapping[str, list[Shown]]) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the table; return 1 where something is wrong with it."""
+    """Write the tables; return 1 where something is wrong with one."""
     found = collect()
-    page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else "# Training a curator\n"
-    page = updated(page, found, run(found) if "--run" in arguments else None)
-    PAGE.write_text(page, encoding="utf-8")
-    wrong = faults(page, found)
+    results = run(found) if "--run" in arguments else None
+    wrong = []
+    for page in PAGES:
+        text = updated(page, page.path.read_text(encoding="utf-8"), found, results)
+        page.path.write_text(text, encoding="utf-8")
+        wrong += faults(page, text, found)
     sys.stdout.write("".join(f"{fault}\n" for fault in wrong))
     return bool(wrong)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
