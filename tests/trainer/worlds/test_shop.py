@@ -15,8 +15,8 @@ from core.curation.worlds import Episode, Split, Task
 from core.foundation.errors import UsageError
 from core.skillrepo.retrieval import retrieve
 from core.skillrepo.skill import Skill, write
+from core.strategy.shop.catalogue import CATEGORIES, Product, catalogue
 from trainer.worlds import open_world
-from trainer.worlds.shop.catalogue import CATEGORIES, Product, catalogue
 from trainer.worlds.shop.constants import CONSTANTS, EVALUATION_MIX, Constants, Trust, fingerprint
 from trainer.worlds.shop.demand import Demand, fits, reward
 from trainer.worlds.shop.game import ShopGame

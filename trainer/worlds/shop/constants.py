@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from trainer.worlds.shop import catalogue, demand, game, reading, search
+from core.strategy.shop import catalogue
+from trainer.worlds.shop import demand, game, reading, search
 
 EVALUATION_MIX: Mapping[str, int] = {"plain": 20, "feature": 24, "color": 24, "fit": 24, "price": 24, "deal": 24}
 FAMILIES = tuple(EVALUATION_MIX)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainer.worlds.shop.catalogue import Product
+from core.strategy.shop.catalogue import Product
 
 SAME_CATEGORY = 0.5  # WebShop's r_type: 1 the right kind, 0.5 a neighbour, 0.1 something else
 OTHER_CATEGORY = 0.1

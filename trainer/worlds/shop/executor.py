@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.curation.worlds import Step
 from core.skillrepo.skill import Skill
-from trainer.worlds.shop.catalogue import Product
+from core.strategy.shop.catalogue import Product
 from trainer.worlds.shop.constants import Habits, Trust
 from trainer.worlds.shop.demand import Demand
 from trainer.worlds.shop.game import BACK as SEARCH_PAGE

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from trainer.worlds.shop.catalogue import SEP, Catalogue, Product
+from core.strategy.shop.catalogue import SEP, Catalogue, Product
 from trainer.worlds.shop.demand import Demand, reward
 from trainer.worlds.shop.search import SearchEngine
 

@@ -7,8 +7,8 @@ from functools import cache
 from core.curation.worlds import Episode, Task
 from core.skillrepo.skill import Skill
 from core.skillrepo.words import words as words_of
+from core.strategy.shop.catalogue import CATEGORIES, COLORS
 from trainer.worlds.lexicon import Lexicon
-from trainer.worlds.shop.catalogue import CATEGORIES, COLORS
 from trainer.worlds.shop.reading import (
     BACK,
     BUY,

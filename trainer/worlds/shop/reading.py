@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from core.skillrepo.skill import Skill
-from trainer.worlds.shop.catalogue import BRANDS, CATEGORIES, COLORS
+from core.strategy.shop.catalogue import BRANDS, CATEGORIES, COLORS
 
 QUERY, SCAN, BACK, NEXT = "QUERY", "SCAN", "BACK", "NEXT"
 FEATURES, COLOR, SIZE, PRICE, BUY = "FEATURES", "COLOR", "SIZE", "PRICE", "BUY"

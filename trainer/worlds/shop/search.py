@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from trainer.worlds.shop.catalogue import Product
+from core.strategy.shop.catalogue import Product
 
 K1, B = 1.2, 0.75
 RESULTS = 50  # WebShop gives at most fifty

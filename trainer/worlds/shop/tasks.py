@@ -6,7 +6,7 @@ import random
 
 from core.curation.worlds import Split, Task
 from core.foundation.errors import UsageError
-from trainer.worlds.shop.catalogue import Catalogue, Product
+from core.strategy.shop.catalogue import Catalogue, Product
 from trainer.worlds.shop.constants import CONSTANTS, EVALUATION_MIX, FAMILIES
 from trainer.worlds.shop.demand import Demand
 from trainer.worlds.shop.executor import needs_of

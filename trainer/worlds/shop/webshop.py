@@ -16,7 +16,7 @@ from core.curation.worlds import Split
 from core.foundation import strict_json
 from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
-from trainer.worlds.shop.catalogue import Catalogue, Product
+from core.strategy.shop.catalogue import Catalogue, Product
 from trainer.worlds.shop.search import words
 
 UNPRICED = 10_000  # cents: what WebShop takes where a product has no price

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from core.curation.worlds import ContentVerdict, Episode, Game, Split, Task
 from core.foundation.errors import UsageError
 from core.skillrepo.skill import Skill
+from core.strategy.shop.catalogue import Catalogue, catalogue
 from trainer.worlds.shop import constants, judge, oracle, tasks
-from trainer.worlds.shop.catalogue import Catalogue, catalogue
 from trainer.worlds.shop.constants import CONSTANTS, FAMILIES
 from trainer.worlds.shop.demand import Demand
 from trainer.worlds.shop.executor import Trip, habits_of, plan

@@ -1,5 +1,6 @@
 """The shop's goods, generated once from a named seed: kinds of product, brands, attributes, options, prices.
 
+One shop, two sides: the trainer's world walks it to buy, the simulator beside this file looks after what was bought.
 Every kind of product belongs to one split, so what is bought at test was never seen in training. Around each kind stand
 accessories that name it in their title without being it, as in any real shop.
 """
@@ -10,10 +11,12 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Literal
 
-from core.curation.worlds import Split
 from core.foundation.errors import UsageError
 
+Split = Literal["train", "test"]
+"""Of a kind of product; the same two names as core.curation.worlds.Split."""
 CATALOGUE_SEED = 2605
 PRODUCTS_A_KIND = 14
 ACCESSORIES_A_KIND = 2
