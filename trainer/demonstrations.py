@@ -54,7 +54,15 @@ class Carelessness:
 
 
 def demonstrations(
-    world: World, book: PhraseBook, executor: str, retrieval: RetrievalOptions, *, count: int, longest: int, seed: int
+    world: World,
+    book: PhraseBook,
+    executor: str,
+    retrieval: RetrievalOptions,
+    *,
+    count: int,
+    longest: int,
+    seed: int,
+    careless: Carelessness | None = None,
 ) -> list[Demonstration]:
     """Return `count` demonstrations from walks of the scripted curator over tasks of the split "train".
 
@@ -71,7 +79,7 @@ def demonstrations(
             hits = retrieve(repository.skills, task.text, top_k=retrieval.top_k, min_overlap=retrieval.min_overlap)
             skills = tuple(hit.skill for hit in hits)
             given = CurationInput(world.run(task, skills, executor), skills)
-            phrases = demonstrate(book, world.oracle(), given, draw, longest=longest)
+            phrases = demonstrate(book, world.oracle(), given, draw, longest=longest, careless=careless)
             text = book.render(book.encode(phrases), given)
             found.append(Demonstration(given, phrases, text))
             repository.apply(calls.parse(text))

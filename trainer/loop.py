@@ -25,7 +25,7 @@ from core.state import atomic
 from trainer import checkpoint, device, step_report
 from trainer.alarms import alarms
 from trainer.batch import samples_of
-from trainer.demonstrations import demonstrations
+from trainer.demonstrations import Carelessness, demonstrations
 from trainer.distributed import Follower
 from trainer.evaluate import STREAM_SEED, Bench, Measurement
 from trainer.grpo import UpdateReport, advantages, update
@@ -153,6 +153,7 @@ class Trainer:
                 count=options.demonstrations,
                 longest=self.training.max_response,
                 seed=self.training.seed,
+                careless=Carelessness(update=options.updates),
             )
             pairs = [(self.policy.prompt(one.given), self.policy.target(one)) for one in shown]
             began = self.seconds

@@ -113,6 +113,7 @@ PRESETS: Mapping[str, Preset] = {
                 # Long enough that calls are well formed: what is left to learn is to update what is there, not to
                 # insert it again. After fewer, some seeds copy titles badly yet, and rewards of 0 ruin them.
                 "imitation.steps": 450,
+                "imitation.updates": 0.35,
                 "imitation.demonstrations": 4_000,
                 "imitation.batch": 16,
                 "imitation.lr": 2e-3,

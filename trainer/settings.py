@@ -134,11 +134,13 @@ class ImitationOptions:
     """The short phase before GRPO that gives an untrained network a base to start from; 0 steps: none.
 
     Over the phase the rate falls linearly from `lr` to the share `decay` of it. `beta2` is AdamW's: the phase is short,
-    and at 0.999 its steps stay as small to the end as the large gradients of the beginning make them.
+    and at 0.999 its steps stay as small to the end as the large gradients of the beginning make them. `updates` is how
+    often the script that is imitated updates a skill, of the times that one is in view.
     """
 
     steps: int = 0
     demonstrations: int = 4_000
+    updates: float = 0.16
     batch: int = 48
     lr: float = 1e-3
     decay: float = 1.0
@@ -329,6 +331,7 @@ def problem_of(training: Training) -> str:
             group.batch_counts == "groups" or group.batch % group.rollouts == 0,
             "group.batch counts rollouts, so it must be a multiple of group.rollouts",
         ),
+        (0 <= training.imitation.updates <= 1, "imitation.updates is a share, 0 to 1"),
         (0 <= group.strangers <= 1, "group.strangers is a share, 0 to 1"),
         (0 < grpo.epsilon < 1, "grpo.epsilon lies between 0 and 1"),
         (grpo.temperature > 0, "grpo.temperature must be above 0: rollouts of one group must differ"),

@@ -11,7 +11,7 @@ import torch
 from core.curation.curators import CurationInput
 from core.skillrepo import calls
 from core.skillrepo.repository import Repository
-from trainer.demonstrations import demonstrate, demonstrations
+from trainer.demonstrations import Carelessness, demonstrate, demonstrations
 from trainer.imitation import imitate
 from trainer.policies.phrases import PhraseBook
 from trainer.policies.tiny import make
@@ -37,6 +37,14 @@ def test_four_in_five_answers_insert_and_all_of_them_fit(world: str) -> None:
         assert len(calls.parse(one.text)) == one.phrases.count("INSERT") + (one.phrases[0] != "INSERT")
     assert found == demonstrations(opened, book, "weak", GATE, count=600, longest=34, seed=3)
     assert {one.given.episode.task.split for one in found} == {"train"}
+
+
+def test_how_often_it_updates_what_is_in_view_is_a_setting() -> None:
+    world, book = open_world("household"), PhraseBook("household", lexicon_of("household"))
+    found = demonstrations(world, book, "weak", GATE, count=600, longest=34, seed=3, careless=Carelessness(update=0.5))
+    able = [one for one in found if one.given.retrieved]
+    assert 0.42 <= sum(one.phrases[0] == "UPDATE" for one in able) / len(able) <= 0.58
+    assert all(one.phrases[0] == "INSERT" for one in found if not one.given.retrieved)
 
 
 @pytest.mark.meets("K13")
