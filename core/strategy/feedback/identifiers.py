@@ -220,7 +220,7 @@ def _judge(text: str, groups: list[re.Match[str]]) -> Found | None:
     plus = before.rstrip(" (").endswith("+")
     key = _phone(digits, sizes, plus=plus, called=bool(_PHONE_WORD.search(before)), date=_dated(text, start, end))
     if key:
-        first = len(text[:start].rstrip(" (")) - 1 if plus else start - (text[start - 1 : start] == "(")
+        first = len(text[:start].rstrip(" (")) - 1 if plus else start - _bracketed(text, start, end)
         return Found(first, end, "phone", key)
     if 13 <= len(digits) <= 19 and luhn(digits) and _as_a_card(sizes):
         return Found(start, end, "card", digits)
@@ -248,6 +248,10 @@ def _phone(digits: str, sizes: list[int], *, plus: bool, called: bool, date: boo
     if len(number) == 10 and (sizes[-3:] in ([3, 3, 4], [3, 4, 3]) or (len(sizes) <= 2 and number[0] in "23456789")):
         return number
     return ""
+
+
+def _bracketed(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start] == "(" and ")" in text[start:end]
 
 
 def _as_a_card(sizes: list[int]) -> bool:

@@ -25,7 +25,7 @@ _SAID = re.compile(
     rf"({_WORD}(?:[ ](?:(?:van|von|de|da|bin|al)[ ])?{_WORD}){{0,3}})"
     rf"|\b(?:I am|I'm|[Tt]his is|Mr\.?|Mrs\.?|Ms\.?|Dr\.?|Miss)\s+({_WORD}(?:[ ]{_WORD}){{1,2}})"
     rf"|\b(?:Mr|Mrs|Ms|Dr|Miss)\.?\s+({_WORD})"
-    r"|(?i:\bmy name is)\s+([a-z]{2,20})(?=[\s,.!]|$)"
+    r"|(?i:\bmy name is)\s+([a-z]{2,20})\b"
 )
 _LETTER = r"[^\W\d_\u3400-\u9fff]"
 _LEAST = 2
