@@ -1,0 +1,1 @@
+"""Versions, states and releases of strategies, and what came of them. Built on execution."""
