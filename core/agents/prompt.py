@@ -16,7 +16,9 @@ from pathlib import Path
 from core.foundation.clock import local_date
 from core.foundation.visible import decode
 from core.models.interface import ModelRef
-from core.skillrepo.document import installed
+from core.skillrepo.document import SkillDocument, installed
+from core.skillrepo.retrieval import retrieve
+from core.skillrepo.skill import Skill
 from core.state.agents import AgentConfig
 from core.state.paths import AgentPaths, ProjectPaths
 from core.state.vault import vault_keys
@@ -74,12 +76,17 @@ def environment_of(
     )
 
 
-def assemble_system_prompt(agent: AgentPaths, config: AgentConfig, environment: Environment) -> str:
-    """Return the system prompt. A block that is switched off, or has nothing to tell, leaves no trace of itself."""
+def assemble_system_prompt(
+    agent: AgentPaths, config: AgentConfig, environment: Environment, *, message: str = ""
+) -> str:
+    """Return the system prompt. A block that is switched off, or has nothing to tell, leaves no trace of itself.
+
+    `message` is what the Session begins with: where the configuration wants skills by search, it is searched for.
+    """
     facts = environment.placeholders()
     blocks: Mapping[str, Callable[[], str]] = {
         "AGENTS_MD": lambda: _file(agent.agents_md),
-        "SKILLS": lambda: _skills(agent, config, facts),
+        "SKILLS": lambda: _skills(agent, config, facts, message),
         "VAULT": lambda: _vault(agent, config, facts),
         "MEMORY": lambda: _memory(agent, config, facts, environment.cwd),
         "SCHEDULES": lambda: _schedules(agent, config, facts),
@@ -100,14 +107,28 @@ def _expand(template: str, facts: Mapping[str, str], blocks: Mapping[str, Callab
     return _PLACEHOLDER.sub(value, template)
 
 
-def _skills(agent: AgentPaths, config: AgentConfig, facts: Mapping[str, str]) -> str:
-    if not config.skills.enabled:
+def _skills(agent: AgentPaths, config: AgentConfig, facts: Mapping[str, str], message: str) -> str:
+    """Return the block of skills. Chosen by strategies they are behind a tool, and none stands in the prompt (S90)."""
+    if not config.skills.enabled or config.skills.selection == "strategy":
         return ""
+    every = installed(agent.skills)
+    chosen = _found(every, message, config.skills.top_k) if config.skills.selection == "bm25" and message else every
     entries = [
         f"- {skill.name}: {' '.join(skill.description.split())}\n  {agent.skills / skill.name / 'SKILL.md'}"
-        for skill in installed(agent.skills)
+        for skill in chosen
     ]
-    return _expand(config.skills.prompt, {**facts, "SKILL_METADATA": "\n".join(entries)}) if entries else ""
+    if not every:
+        return ""
+    if len(chosen) < len(every):
+        entries.append(f"({len(chosen)} of {len(every)} installed skills, found by the words of the first message.)")
+    return _expand(config.skills.prompt, {**facts, "SKILL_METADATA": "\n".join(entries)})
+
+
+def _found(every: tuple[SkillDocument, ...], message: str, top_k: int) -> tuple[SkillDocument, ...]:
+    """Return the skills that share most with the message, best first; none that shares no word."""
+    by_name = {document.name: document for document in every}
+    skills = [Skill(one.name, one.description, one.body, one.text) for one in every]
+    return tuple(by_name[hit.skill.title] for hit in retrieve(skills, message, top_k=top_k))
 
 
 def _vault(agent: AgentPaths, config: AgentConfig, facts: Mapping[str, str]) -> str:

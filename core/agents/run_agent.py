@@ -202,7 +202,7 @@ def orders_of(spec: TargetSpec) -> Orders:
         live_path=spec.project.live / f"{spec.session_id}.txt",
         message=spec.message,
         route=route,
-        system_prompt=assemble_system_prompt(agent, config, environment),
+        system_prompt=assemble_system_prompt(agent, config, environment, message=spec.message),
         tools=tool_settings(config, vision=route.entry.vision),
         vault={name: value.get_secret_value() for name, value in vault.items()},
         command_policy=project.command_policy,

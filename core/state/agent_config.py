@@ -29,6 +29,15 @@ class PromptBlock(_Frozen):
     workspace_prompt: str = ""
 
 
+class SkillsBlock(PromptBlock):
+    """The skills in the prompt. `selection` says who chooses among them: nobody (`all`), a search by the message that
+    keeps the best `top_k` (`bm25`), or the strategies in force (`strategy`), behind one tool.
+    """
+
+    selection: Literal["all", "bm25", "strategy"] = "all"
+    top_k: int = 5
+
+
 class Compaction(_Frozen):
     """When and how a long conversation is shortened. -1 turns: no limit by turns."""
 
@@ -66,7 +75,7 @@ class AgentConfig(_Frozen):
     compaction: Compaction
     memory: PromptBlock
     vault: PromptBlock
-    skills: PromptBlock
+    skills: SkillsBlock
     schedules: PromptBlock
     tools: tuple[BuiltinTool, ...]
     mcp_servers: tuple[str, ...]
@@ -107,7 +116,7 @@ def parse_config(text: str, agent_id: str, path: Path) -> AgentConfig:
         ),
         memory=fields.block("memory"),
         vault=fields.block("vault"),
-        skills=fields.block("skills"),
+        skills=fields.skills(),
         schedules=fields.block("schedules"),
         tools=tools.builtin_tools(),
         mcp_servers=tuple(str(server.get("name", "?")) for server in tools.mappings("mcpServers")),
@@ -170,6 +179,16 @@ class _Fields:
             enabled=inner.flag("enabled", default=key in self.raw),
             prompt=inner.text("prompt"),
             workspace_prompt=inner.text("workspace_prompt"),
+        )
+
+    def skills(self) -> SkillsBlock:
+        inner = self.section("skills")
+        return SkillsBlock(
+            **dict(self.block("skills")),
+            selection=cast(
+                'Literal["all", "bm25", "strategy"]', inner.choice("selection", "all", ("bm25", "strategy"))
+            ),
+            top_k=inner.whole("top_k", 5, least=1),
         )
 
     def mappings(self, key: str) -> list[dict[str, Any]]:

@@ -42,11 +42,11 @@ def agent(tmp_path: Path) -> AgentPaths:
     return made
 
 
-def prompt(agent: AgentPaths, workspace: Path, template: str = TEMPLATE) -> str:
+def prompt(agent: AgentPaths, workspace: Path, template: str = TEMPLATE, message: str = "") -> str:
     environment = environment_of(
         agent.project, "a1", workspace=workspace, model=ModelRef("prov", "mod"), session_id="session-1"
     )
-    return assemble_system_prompt(agent, parse_config(template, "a1", agent.config), environment)
+    return assemble_system_prompt(agent, parse_config(template, "a1", agent.config), environment, message=message)
 
 
 def test_an_empty_agent_has_facts_and_no_empty_blocks(agent: AgentPaths, tmp_path: Path) -> None:
@@ -67,6 +67,33 @@ def test_what_files_hold_is_text_and_no_template(agent: AgentPaths, tmp_path: Pa
     text = prompt(agent, tmp_path)
     assert "Rules {{CWD}} {{SKILLS}} {{VAULT_KEYS}}" in text
     assert f"SKILLS of a1:\n- csv-work: For CSV {{{{CWD}}}}\n  {skill}/SKILL.md" in text
+
+
+def test_skills_may_be_found_by_the_first_message(agent: AgentPaths, tmp_path: Path) -> None:
+    for name, about in (("csv-work", "Clean CSV tables"), ("letters", "Write letters"), ("logs", "Read server logs")):
+        (agent.skills / name).mkdir(parents=True)
+        (agent.skills / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {about}\n---\nBody.\n")
+    template = TEMPLATE.replace("skills: {enabled: true", "skills: {enabled: true, selection: bm25, top_k: 1")
+    text = prompt(agent, tmp_path, template, "Which servers failed? Look at the logs, not at the letters of logs.")
+    assert "- logs: Read server logs" in text
+    assert "csv-work" not in text
+    assert "(1 of 3 installed skills, found by the words of the first message.)" in text
+    assert "csv-work" in prompt(agent, tmp_path, TEMPLATE, "logs")
+    assert "(0 of 3 installed" in prompt(agent, tmp_path, template, "zzz")
+
+
+@pytest.mark.meets("S90")
+def test_skills_behind_strategies_leave_no_word_in_the_prompt(agent: AgentPaths, tmp_path: Path) -> None:
+    (agent.skills / "csv-work").mkdir(parents=True)
+    (agent.skills / "csv-work" / "SKILL.md").write_text("---\nname: csv-work\ndescription: D\n---\nBody.\n")
+    template = TEMPLATE.replace("skills: {enabled: true", "skills: {enabled: true, selection: strategy")
+    assert "csv-work" not in prompt(agent, tmp_path, template)
+    assert parse_config(template, "a1", agent.config).diagnostics == ()
+    odd = parse_config(
+        TEMPLATE.replace("skills: {enabled: true", "skills: {enabled: true, selection: x"), "a1", agent.config
+    )
+    assert odd.skills.selection == "all"
+    assert "selection = 'x' is none of all, bm25, strategy" in str(odd.diagnostics[0])
 
 
 def test_of_the_vault_only_names(agent: AgentPaths, tmp_path: Path) -> None:
