@@ -103,6 +103,8 @@ def roll_back(project: ProjectPaths, agent_id: str, version: int | None, stop_ru
         runs.stop(project, stop_run, actor=ACTOR)
     done = rollback.roll_back(project.agent(agent_id), version=version, actor=ACTOR, live_run=runs.live_run)
     text = f"Rolled {agent_id} back: v{done.from_version} to v{done.to_version}."
+    if done.from_version == done.to_version:
+        text = f"Rolled {agent_id} back to v{done.to_version} as it was kept."
     return Outcome(text, " ".join(("u undoes it; what was there is kept.", *done.warnings)))
 
 
@@ -117,7 +119,8 @@ def undo(project: ProjectPaths, agent_id: str, stop_run: str = "") -> Outcome:
     if stop_run:
         runs.stop(project, stop_run, actor=ACTOR)
     done = rollback.undo(agent, ACTOR, live_run=runs.live_run)
-    return Outcome(f"Undone: {agent_id} is v{done.to_version} again (was v{done.from_version}).")
+    was = f" (was v{done.from_version})" if done.from_version != done.to_version else ", as it was before"
+    return Outcome(f"Undone: {agent_id} is v{done.to_version} again{was}.")
 
 
 def stop(project: ProjectPaths, run_id: str) -> Outcome:

@@ -94,7 +94,7 @@ def undo(agent: AgentPaths, actor: str, *, live_run: LiveRun | None = None) -> R
             raise NotFoundError(f"there is nothing to undo for agent {agent.id}", hint="roll back to a version instead")
         if fingerprint.state_hash(agent.state) != last.after:
             raise ConflictError(
-                f"agent {agent.id} was changed since the {last.action.replace('_', ' ')} to version {last.to_version}",
+                f"agent {agent.id} was changed since what undo would take back ({last.words})",
                 hint=f"roll back to version {last.from_version} instead; the present state is kept then",
             )
         before = _holding(agent, last.before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,12 @@ from core.foundation.visible import visible_line
 from core.state import fingerprint, secrets
 from core.state.archive import read_archive
 from core.state.hunks import Hunk, hunks
+from core.state.snapshot_index import CONFIG
 
 TEXT_BYTES = 512 << 10
 TEXT_LINES = 10_000
+
+_VERSION = re.compile(r"version:\s*([1-9][0-9]{0,8})\s*(?:#.*)?")
 
 Status = Literal["added", "removed", "changed"]
 Unread = Literal["", "binary", "too large", "not kept"]
@@ -43,6 +47,31 @@ class FileDiff:
     before_size: int | None = None
     after_size: int | None = None
     hidden: bool = False
+
+    @property
+    def only_version(self) -> tuple[int, int] | None:
+        """Return the agent's version number before and after, where nothing else of its configuration differs.
+
+        A Candidate raises that number with whatever it changes, so such a line is no change of its own. A
+        configuration that states no version is version 1. None for every other difference.
+        """
+        if self.path != CONFIG or self.status != "changed":
+            return None
+        numbers = {"-": 1, "+": 1}
+        lines = [line for part in self.hunks for line in part.lines if line.sign != " "]
+        for line in lines:
+            found = _VERSION.fullmatch(line.text)
+            if found is None:
+                return None
+            numbers[line.sign] = int(found[1])
+        few = 0 < len(lines) == len({line.sign for line in lines})
+        return (numbers["-"], numbers["+"]) if few else None
+
+    @property
+    def note(self) -> str:
+        """Return in plain words what this difference amounts to, where its lines don't tell; "" where they do."""
+        raised = self.only_version
+        return "" if raised is None else f"only the version number, {raised[0]} -> {raised[1]}"
 
 
 @dataclass(frozen=True, slots=True)

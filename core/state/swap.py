@@ -51,6 +51,16 @@ class Swap:
     with_memory: bool
     undoes: str = ""
 
+    @property
+    def words(self) -> str:
+        """Return what was done, in words; one that stayed on its version says what it took off or put in."""
+        if self.from_version != self.to_version:
+            return f"{self.action.replace('_', ' ')} v{self.from_version} to v{self.to_version}"
+        return {
+            "roll_back": f"back to v{self.to_version} as it was kept",
+            "import": f"import over v{self.to_version}",
+        }.get(self.action, f"{self.action} of a change within v{self.to_version}")
+
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:

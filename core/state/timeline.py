@@ -20,7 +20,8 @@ class Change:
     """A change. `what`: made, accepted, rolled back, undone, imported, kept, skill added, skill removed.
 
     `version` is what the agent was afterwards, 0 where nobody tells; `before` what it was, 0 likewise. `who` is what
-    asked (optimizer, console, cli ...), `signature` the account and terminal; `text` the hypothesis, note or skill.
+    asked (optimizer, console, cli ...), `signature` the account and terminal; `text` the hypothesis, note or skill,
+    or what was taken off where the version stayed the same.
     """
 
     time: str
@@ -73,7 +74,8 @@ _SWAPS = {"roll_back": "rolled back", "undo": "undone", "import": "imported"}
 
 def _swapped(swap: Swap, signature: str) -> Change:
     what = _SWAPS.get(swap.action, swap.action)
-    return Change(swap.time, what, swap.to_version, swap.from_version, swap.actor, signature)
+    text = swap.words if swap.from_version == swap.to_version else ""
+    return Change(swap.time, what, swap.to_version, swap.from_version, swap.actor, signature, text)
 
 
 def _is_about(entry: AuditEntry, agent_id: str) -> bool:

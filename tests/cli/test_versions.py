@@ -56,7 +56,10 @@ def test_a_candidate_is_compared_as_it_was_tried(home: Path, project: ProjectPat
         ("AGENTS.md", "removed"),
         ("system_config.yaml", "changed"),
     ]
-    assert "removed AGENTS.md" in call("snapshot", "diff", AGENT, "v2", "v3", "--home", home).out
+    assert [file["note"] for file in files] == ["", "only the version number, 2 -> 3"]
+    told = call("snapshot", "diff", AGENT, "v2", "v3", "--home", home).out
+    assert "removed AGENTS.md" in told
+    assert "changed system_config.yaml  +1 -1  (only the version number, 2 -> 3)" in told
 
 
 def test_a_benchmark_is_compared_with_its_freeze(home: Path, project: ProjectPaths) -> None:

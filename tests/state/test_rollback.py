@@ -98,7 +98,9 @@ def test_undo_brings_back_edits_that_were_no_version_of_their_own(agent: AgentPa
     assert agent.agents_md.read_text() == "two\n"
     assert done.snapshot_of_before.beside
     assert "v2.tar.gz holds another state" in done.warnings[0]
+    assert [swap.words for swap in history(agent)] == ["back to v2 as it was kept"]
     undo(agent, "console")
+    assert history(agent)[-1].words == "undo of a change within v2"
     assert everything(agent) == before
 
 

@@ -179,3 +179,28 @@ def test_patch_takes_what_is_exported(tmp_path: Path) -> None:
 def test_equal_lines_elsewhere_are_not_taken_for_each_other() -> None:
     part = hunks(["a\n"], ["a\n", "a\n"])[0]
     assert [line for line in part.lines if line.sign == "+"] == [DiffLine("+", "a", None, 2)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("version: 3\n", "version: 4\n", (3, 4)),
+        ("version: 4  # raised by hand\r\n", "version: 3\r\n", (4, 3)),
+        ("", "version: 2\n", (1, 2)),
+        ("version: 3\nmax_turns: 9\n", "version: 4\nmax_turns: 10\n", None),
+        ("version: 3\n", "version: four\n", None),
+        ("tools:\n  version: 3\n", "tools:\n  version: 4\n", None),
+        ("version: 3\nversion: 5\n", "version: 4\n", None),
+    ],
+)
+def test_a_version_number_that_was_raised_is_told_from_a_change(
+    tmp_path: Path, before: str, after: str, told: tuple[int, int] | None
+) -> None:
+    for side, text in (("a", before), ("b", after)):
+        for name in ("system_config.yaml", "notes.yaml"):
+            (tmp_path / side).mkdir(exist_ok=True)
+            (tmp_path / side / name).write_bytes(f"system_prompt: x\n{text}".encode())
+    notes, config = diff(tmp_path / "a", tmp_path / "b")
+    assert config.only_version == told
+    assert bool(config.note) is (told is not None)
+    assert notes.note == ""

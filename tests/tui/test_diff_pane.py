@@ -49,6 +49,7 @@ async def test_unasked_it_shows_the_version_before_against_now_and_why(
         text = await until(app, pilot, lambda text: "v1 -> now (v2)" in text and "+ # Rules of version 2" in text)
         assert "- # Rules of version 1" in text
         assert "2 files +2 -2" in text
+        assert "only the version number, 1 -> 2" in text
         assert "v2 accepted" in text
         assert "Reading notes first helps, try 2." in text
         assert "hunk 1 of 1, unified" in text

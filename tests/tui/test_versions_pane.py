@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.evolution.specs import RunPaths
-from core.state import audit, ledger, readonly, snapshots, transfer
+from core.state import audit, ledger, readonly, rollback, snapshots, transfer
 from core.state.agents import edit_config, read_agent
 from core.state.fingerprint import state_hash, whole_hash
 from core.state.paths import AgentPaths, ProjectPaths
@@ -149,6 +149,33 @@ async def test_a_newer_archive_is_shown_then_asked_about_then_imported_and_undon
     assert whole_hash(agent.state) == before
     assert (agent.vault.read_bytes() if agent.vault.exists() else None) == vault
     assert [entry.action for entry in audit.read(project)] == ["import", "undo"]
+
+
+async def test_what_u_takes_back_is_told_where_the_version_stayed_the_same(
+    project: ProjectPaths, agent: AgentPaths
+) -> None:
+    kept = agent.agents_md.read_text()
+    agent.agents_md.write_text("# By hand\n")
+    rollback.roll_back(agent, version=2, actor="cli")
+    async with console(project) as (app, pilot):
+        await pilot.press("5")
+        text = await until(app, pilot, lambda text: "undo: back to v2 as it was kept" in text)
+        assert "v2 to v2" not in text
+        await pilot.press("u")
+        await until(app, pilot, lambda text: "helper is v2 again, as it was before." in text)
+    assert agent.agents_md.read_text() == "# By hand\n" != kept
+
+
+async def test_an_undo_that_would_be_refused_is_not_offered(project: ProjectPaths, agent: AgentPaths) -> None:
+    rollback.roll_back(agent, version=1, actor="cli")
+    agent.agents_md.write_text("# Gone on from there\n")
+    async with console(project) as (app, pilot):
+        await pilot.press("5")
+        text = await until(app, pilot, lambda text: "edited since it was kept" in text)
+        assert "undo:" not in text
+        await pilot.press("u")
+        await until(app, pilot, lambda text: "was changed since" in text and "roll back to version 2 instead" in text)
+    assert agent.agents_md.read_text() == "# Gone on from there\n"
 
 
 @pytest.mark.parametrize("typed", ["y", "v3", "", "V1", "helper"])

@@ -238,6 +238,7 @@ def diff(agent_id: str, before: str, after: str, benchmark_id: str, patch: bool,
                         "before_bytes": file.before_size,
                         "after_bytes": file.after_size,
                         "hidden": file.hidden,
+                        "note": file.note,
                         "diff": file.text,
                     }
                     for file in files
@@ -251,7 +252,8 @@ def diff(agent_id: str, before: str, after: str, benchmark_id: str, patch: bool,
     if not files:
         say("No difference.")
     for file in files:
-        say(f"{file.status} {file.path}  +{file.added} -{file.removed}{f'  ({file.unread})' if file.unread else ''}")
+        told = file.unread or file.note
+        say(f"{file.status} {file.path}  +{file.added} -{file.removed}{f'  ({told})' if told else ''}")
         if file.unread:
             say(f"  sha256 {file.before_hash or 'none'} -> {file.after_hash or 'none'}")
         if file.text:

@@ -194,7 +194,7 @@ class Deeds:
         agent_id, live = self._agent(view)
         # The view may not know yet of a rollback that was made a moment ago; what stands in the files decides.
         if not agent_id or (live and not view.versions.undo):
-            self.prompt.flash(" There is no rollback to undo.")
+            self.prompt.flash(" There is no rollback to undo, or the state was changed since.")
             return
         do = partial(commands.undo, self.project, agent_id, live)
         if live:

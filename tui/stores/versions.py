@@ -76,7 +76,8 @@ def load(project: ProjectPaths, rows: tuple[BoardRow, ...], subject: Subject | N
     except NotFoundError:
         target = None
     last = rollback.undoable(agent)
-    undo = "" if last is None else f"{last.action.replace('_', ' ')} v{last.from_version} to v{last.to_version}"
+    # Where the state was changed since, an undo would be refused, so it is not offered.
+    undo = last.words if last is not None and last.after == drift.content_hash else ""
     waiting = rollback.pending(agent)
     return VersionsView(
         subject.agent_id,

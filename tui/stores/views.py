@@ -110,8 +110,9 @@ class BoardView:
 class VersionsView:
     """The versions of an agent, newest first, and every change of it, oldest first (`changes`).
 
-    `target` is where a rollback goes unasked, `undo` what `u` takes back ("" where nothing), `content` the hash of the
-    present state, `edited` the files that differ from what was kept of it, `preserved` whether they are kept beside.
+    `target` is where a rollback goes unasked, `undo` what `u` takes back ("" where nothing, or where the state was
+    changed since, so that it would be refused), `content` the hash of the present state, `edited` the files that differ
+    from what was kept of it, `preserved` whether they are kept beside.
     """
 
     agent_id: str = ""

@@ -10,7 +10,7 @@ from tui.screens.panes.base import local, points, signed
 from tui.stores.board_rows import told as note_words
 from tui.stores.diff import Comparison, Side, Why
 from tui.widgets.line_list import Row
-from tui.widgets.spans import Line, Span, fit, joined, middle, plain, short
+from tui.widgets.spans import Line, Span, fit, joined, middle, plain, short, width_of
 
 if TYPE_CHECKING:
     from core.state.statediff import FileDiff
@@ -82,8 +82,12 @@ def rows_of(comparison: Comparison | None, doing: str, width: int) -> Sequence[R
     rows: list[Row] = []
     if comparison.whys:
         rows.append(Row(WHY, (_why_row(comparison.whys, width),), find="why"))
+    longest = max((width_of(file.path) for file in comparison.files), default=0)
+    room = width - 24 - len("  hidden values") * any(file.hidden for file in comparison.files)
+    name = max(16, min(56, longest, room))
     rows += [
-        Row(f"file {file.path}", (_file_row(file, comparison, width),), find=file.path) for file in comparison.files
+        Row(f"file {file.path}", (_file_row(file, comparison, name, width),), find=file.path)
+        for file in comparison.files
     ]
     if not comparison.files:
         text = "Nothing to compare." if comparison.trouble else "The two sides are the same, byte for byte."
@@ -97,15 +101,14 @@ def _why_row(whys: Sequence[Why], width: int) -> Line:
     return ((fit("why", 9), "accent"), (short(f"{versions}: {told}", max(8, width - 9)), "dim"))
 
 
-def _file_row(file: FileDiff, comparison: Comparison, width: int) -> Line:
+def _file_row(file: FileDiff, comparison: Comparison, name: int, width: int) -> Line:
     word, tone = _STATUS[file.status]
     note = "  hidden values" if file.hidden else ""
-    name = max(16, min(56, width - 24 - len("  hidden values") * any(other.hidden for other in comparison.files)))
     if file.unread:
         told: tuple[Span, ...] = ((fit(file.unread, 14), "warn"),)
     else:
         told = ((fit(f"+{file.added}", 7, right=True), "added"), (fit(f"-{file.removed}", 7, right=True), "removed"))
-    reason = comparison.reasons.get(file.path, "")
+    reason = comparison.reasons.get(file.path, "") or file.note
     rest = max(0, width - 23 - name - len(note) - 2)
     return (
         (fit(word, 9), tone),
@@ -126,6 +129,8 @@ def own_lines(file: FileDiff, reason: str) -> list[Line]:
     lines: list[Line] = []
     if reason:
         lines.append((("why  ", "dim"), (reason, "plain")))
+    if file.note:
+        lines.append(((f"{file.note.capitalize()}: a Candidate raises it with whatever it changes.", "dim"),))
     if file.hidden:
         lines.append(
             (("Values that look secret are hidden; where one changed, its line is shown as changed.", "warn"),)
