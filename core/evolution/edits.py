@@ -1,6 +1,6 @@
 """The edit surface of a Candidate: what a proposer may change of an Agent State, and how much (EVOLUTION 3.5 no. 63).
 
-AGENTS.md, the agent's own skills, and a few runtime limits of system_config.yaml. Not the system prompt, the
+AGENTS.md, the agent's own skills, its strategies, and a few settings of system_config.yaml. Not the system prompt, the
 thinking level or a skill of the library, and nothing outside the state. Everything here is pure: it looks at bytes
 and gives bytes.
 """
@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from core.evolution import strategy_edits
 from core.evolution.refusal import Refusal
 from core.foundation.visible import decode
 from core.skillrepo.document import read_text
 
-EditKind = Literal["agents_md", "skill", "config", "other"]
+EditKind = Literal["agents_md", "skill", "strategy", "config", "other"]
 AGENTS_MD = "AGENTS.md"
 CONFIG = "system_config.yaml"
 FILES_LIMIT = 8  # files of one Candidate
@@ -31,8 +32,12 @@ LIMITS: Mapping[str, tuple[int, int]] = {
     "max_turns": (1, 200),
     "model.max_tokens": (256, 64_000),
     "model.timeoutMs": (1_000, 600_000),
+    "skills.top_k": (1, 50),
 }
 """Runtime limits that a Candidate may set, with their bounds."""
+CHOICES: Mapping[str, tuple[str, ...]] = {"skills.selection": ("all", "bm25", "strategy")}
+"""Settings that a Candidate may choose, with what there is to choose."""
+SETTABLE = (*sorted(LIMITS), *CHOICES)
 
 _SKILL_PATH = re.compile(r"skills/(?P<skill>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99}){1,4}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -70,6 +75,8 @@ def kind_of(path: str) -> EditKind:
         return "agents_md"
     if path == CONFIG:
         return "config"
+    if path.startswith(strategy_edits.ROOT):
+        return "strategy"
     return "skill" if path.startswith("skills/") else "other"
 
 
@@ -100,7 +107,8 @@ def problem(edits: Sequence[Edit], present: Mapping[str, bytes], library: frozen
             return refused
     if all(_idle(edit, present) for edit in edits):
         return Refusal("no_change", "The edits leave the state as it is; change something or end the run.")
-    return _skills_stay_whole(edits, present)
+    after = _after(edits, present)
+    return _skills_stay_whole(edits, after) or strategy_edits.problem([e.path for e in edits], present, after)
 
 
 def _one(edit: Edit, present: Mapping[str, bytes], library: frozenset[str]) -> Refusal | None:
@@ -116,14 +124,14 @@ def _one(edit: Edit, present: Mapping[str, bytes], library: frozenset[str]) -> R
             return Refusal("outside_surface", f"{AGENTS_MD} may be changed, not emptied or removed.")
         return _text(edit, AGENTS_MD_BYTES)
     match = _SKILL_PATH.fullmatch(edit.path)
-    if match is None or ".." in edit.path.split("/"):
+    strategy = strategy_edits.PATH.fullmatch(edit.path)
+    if (match is None and strategy is None) or ".." in edit.path.split("/"):
         return Refusal(
             "outside_surface",
-            f"{edit.path!r} is outside the edit surface: {AGENTS_MD}, skills/<own skill>/<file>, and limits of "
-            f"{CONFIG} "
-            "by `set`.",
+            f"{edit.path!r} is outside the edit surface: {AGENTS_MD}, skills/<own skill>/<file>, "
+            f"strategies/<domain>/<id>.yaml, and settings of {CONFIG} by `set`.",
         )
-    if match["skill"] in library:
+    if match is not None and match["skill"] in library:
         return Refusal(
             "library_skill", f"{match['skill']} belongs to the library and is not changed; write a skill of your own."
         )
@@ -147,12 +155,15 @@ def _text(edit: Edit, limit: int) -> Refusal | None:
 
 def _config(edit: Edit) -> Refusal | None:
     if not edit.set:
-        return Refusal("outside_surface", f"{CONFIG} is changed by `set` only, one of: {', '.join(sorted(LIMITS))}.")
+        return Refusal("outside_surface", f"{CONFIG} is changed by `set` only, one of: {', '.join(SETTABLE)}.")
     for key, value in edit.set.items():
+        if key in CHOICES:
+            if value not in CHOICES[key]:
+                return Refusal("limit_range", f"{key} must be one of {', '.join(CHOICES[key])}, not {value!r}.")
+            continue
         if key not in LIMITS:
             return Refusal(
-                "outside_surface",
-                f"{key!r} is not a runtime limit you may set; those are: {', '.join(sorted(LIMITS))}.",
+                "outside_surface", f"{key!r} is not a setting you may change; those are: {', '.join(SETTABLE)}."
             )
         low, high = LIMITS[key]
         whole = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -165,14 +176,18 @@ def _idle(edit: Edit, present: Mapping[str, bytes]) -> bool:
     return edit.content is not None and present.get(edit.path) == edit.content.encode("utf-8")
 
 
-def _skills_stay_whole(edits: Sequence[Edit], present: Mapping[str, bytes]) -> Refusal | None:
-    """Refuse a Candidate after which a touched skill has no SKILL.md that a strict reader would take."""
+def _after(edits: Sequence[Edit], present: Mapping[str, bytes]) -> dict[str, bytes]:
     after = dict(present)
     for edit in edits:
         if edit.delete:
             after.pop(edit.path, None)
         elif edit.content is not None:
             after[edit.path] = edit.content.encode("utf-8")
+    return after
+
+
+def _skills_stay_whole(edits: Sequence[Edit], after: Mapping[str, bytes]) -> Refusal | None:
+    """Refuse a Candidate after which a touched skill has no SKILL.md that a strict reader would take."""
     for skill in sorted({edit.path.split("/")[1] for edit in edits if edit.path.startswith("skills/")}):
         if not any(path.startswith(f"skills/{skill}/") for path in after):
             continue

@@ -55,7 +55,7 @@ class EditArguments(Arguments):
     content: Annotated[str | None, Field(description="The whole new file.")] = None
     set: Annotated[
         dict[str, StrictInt] | None,
-        Field(description="system_config.yaml only: limits to set (" + ", ".join(sorted(surface.LIMITS)) + ")."),
+        Field(description="system_config.yaml only: limits to set (" + ", ".join(surface.SETTABLE) + ")."),
     ] = None
     delete: bool = False
     why: Said
@@ -251,8 +251,8 @@ SCOREBOARD = "Return the score history: per evaluation the Cases' scores and the
 TRACE = "Return records of a Target session behind a score of this run, rejected Candidates included."
 PROPOSE = (
     "Put one Candidate in place: a falsifiable hypothesis, the score you expect of each Case it should change, and the "
-    "edits. Allowed are AGENTS.md, skills/<own skill>/..., and limits of system_config.yaml by `set`. It gets the next "
-    "version number; the state before it is kept."
+    "edits. Allowed are AGENTS.md, skills/<own skill>/..., strategies/<domain>/<id>.yaml (its version raised by one) "
+    "and settings of system_config.yaml by `set`. It gets the next version number; the state before it is kept."
 )
 EVALUATE = "Have the whole Case x runs matrix of the Candidate measured. Waits until the cells are done."
 DECIDE = (
