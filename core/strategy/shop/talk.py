@@ -49,12 +49,14 @@ NEAR: Mapping[str, tuple[str, ...]] = {
 class Model:
     """How good the scripted model is. Confidence is drawn from Beta distributions: right and wrong ones overlap.
 
-    `wrong` is the share of turns whose intent it gets wrong, `sure` and `unsure` the Beta's two numbers where it is
-    right and where it is wrong, `forgets` the share of arguments that it leaves out. Its name is part of every draw.
+    `wrong` is the share of turns whose intent it gets wrong, `echoes` that share in what is said after a task was done,
+    which sounds like the task. `sure` and `unsure` are the Beta's two numbers where it is right and where it is wrong,
+    `forgets` the share of arguments that it leaves out. Its name is part of every draw.
     """
 
     name: str = "scripted"
     wrong: float = 0.12
+    echoes: float = 0.35
     sure: tuple[float, float] = (24.0, 1.5)
     unsure: tuple[float, float] = (9.0, 3.0)
     forgets: float = 0.3
@@ -70,7 +72,7 @@ def utterances() -> Mapping[str, Mapping[Literal["train", "held_out"], tuple[str
 def suggest(model: Model, task: str, arguments: Mapping[str, Any], turn: str) -> dict[str, Any]:
     """Return what the model suggests for one turn of a task (S92); `turn` names the turn and seeds the draw."""
     draw = random.Random(f"shop:model:{model.name}:{turn}")
-    wrong = draw.random() < model.wrong
+    wrong = draw.random() < (model.echoes if task.startswith(AFTER) else model.wrong)
     intent = draw.choice(NEAR[task]) if wrong else task
     confidence = round(draw.betavariate(*(model.unsure if wrong else model.sure)), 3)
     kept = {name: value for name, value in arguments.items() if draw.random() >= model.forgets}

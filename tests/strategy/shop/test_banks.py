@@ -1,0 +1,45 @@
+"""The shop's strategies: every file is read, and each layer can be left away."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.strategy.documents.reading import read
+from core.strategy.documents.strategy import Strategy
+from core.strategy.shop.banks import DOMAINS, VERSIONS, bank_files, layered_files, settings, versions
+
+
+def strategies(files: dict[str, str]) -> dict[str, Strategy]:
+    read_all = [read(text, Strategy, name)[0] for name, text in files.items()]
+    return {strategy.id: strategy for strategy in read_all}
+
+
+def test_the_bank_has_its_domains_each_with_an_owner() -> None:
+    found = strategies(dict(bank_files()))
+    assert 10 <= len(found) <= 20
+    assert {strategy.domain for strategy in found.values()} == set(DOMAINS) == set(settings().domains)
+    assert all(strategy.owner == settings().domains[strategy.domain].owner for strategy in found.values())
+
+
+@pytest.mark.meets("S4")
+def test_with_fewer_layers_the_same_problems_are_left() -> None:
+    one, two, three = (strategies(dict(layered_files(layers))) for layers in (1, 2, 3))
+    assert {strategy.layers for strategy in one.values()} == {("trigger",)}
+    assert {strategy.layers for strategy in two.values()} == {("trigger", "validate")}
+    assert set(one) == set(two) < set(three)
+    assert all(one[name].trigger == two[name].trigger for name in one)
+    modes = {
+        node.kind for strategy in three.values() if strategy.plan for node in (strategy.plan, *strategy.plan.children)
+    }
+    assert {"parallel", "switch", "sequence", "loop", "run", "call", "skip", "ask"} >= modes >= {"parallel", "switch"}
+
+
+@pytest.mark.meets("S31")
+def test_each_version_of_the_history_adds_to_the_one_before() -> None:
+    past = {version: read(text, Strategy, f"{version}.yaml")[0] for version, text in versions().items()}
+    assert [past[version].version for version in VERSIONS] == list(VERSIONS)
+    assert [past[version].parent_version for version in VERSIONS] == [None, 1, 2, 3]
+    events = [past[version].trigger.event for version in VERSIONS]  # type: ignore[union-attr]
+    assert events == ["turn", *["skill_result:query_logistics"] * 3]
+    limits = [[node.timeout_ms for node in past[version].plan.children] for version in VERSIONS]  # type: ignore[union-attr]
+    assert [3000 in found for found in limits] == [False, False, True, True]
