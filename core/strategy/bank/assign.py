@@ -131,3 +131,8 @@ def _cut(buckets: list[float], percent: float) -> float:
     if wanted == 0:
         return 0.0 if percent == 0 else min(percent, buckets[0])
     return 100.0 if wanted >= len(buckets) else (buckets[wanted - 1] + buckets[wanted]) / 2
+
+
+def plain_release(strategy_id: str, version: int) -> Release:
+    """Return the release of a version that has no release file: the default stages, drawn by user id."""
+    return Release.model_validate({"schema": "release/v1", "id": strategy_id, "version": version})

@@ -259,25 +259,25 @@ class Bank:
         self._audit("strategy_move", strategy_id, version, step.actor, told)
         return self.standing(strategy_id, version)
 
-    def take_back(self, strategy_id: str, actor: Actor, why: str, evidence: tuple[str, ...] = ()) -> Standing:
+    def take_back(self, strategy_id: str, actor: Actor, why: str, *, version: int | None = None) -> Standing:
         """Take what was released last off-line, in one line: the version before answers again (S73).
 
-        That is the version in gray, else the active one, whose predecessor becomes active. Raises RefusedError where
-        none answers users. Returns where the version that was taken back stands.
+        That is the version in gray, else the active one, whose predecessor becomes active; with `version` only that
+        one. Raises RefusedError where none answers users. Returns where the version that was taken back stands.
         """
         readonly.refuse(self.root)
         with self._writing():
             versions = self.journal().of(strategy_id)
-            now = newest(versions, "gray") or newest(versions, "active")
+            named = [one for one in versions if version in (None, one.version)]
+            now = newest(named, "gray") or newest(named, "active")
             if now is None:
-                raise RefusedError(
-                    f"no version of {visible_line(strategy_id)} answers users.", hint="Nothing is to be taken back."
-                )
+                what = visible_line(strategy_id) + ("" if version is None else f" version {version}")
+                raise RefusedError(f"{what} has no version that answers users.", hint="Nothing is to be taken back.")
             old = next((one for one in versions if one.version == now.replaced and one.state == "deprecated"), None)
             back = old if now.state == "active" else None
-            step = Step("offline", actor, now_s(), why=why, evidence=evidence)
+            step = Step("offline", actor, now_s(), why=why)
             self._append(now, step, {} if back is None else {"restore": back.version})
-        told = {"why": why, "restored": back.version if back else None, "evidence": list(evidence)}
+        told = {"why": why, "restored": back.version if back else None}
         self._audit("strategy_rollback", strategy_id, now.version, actor, told)
         return self.standing(strategy_id, now.version)
 

@@ -56,13 +56,18 @@ class AbTest(Record):
 
 
 class RollbackRule(Record):
-    """When a release is taken back by itself (S73): over a bound, or risen by a share against the version before."""
+    """When a release is taken back by itself (S73): over a bound, or risen by a share against the version before.
+
+    `segment: any` asks it of each group of users as well, by the attributes of `shadow.by`: a release that harms one
+    age band alone is taken back too (S72).
+    """
 
     metric: Literal["fallback_rate", "failure_rate", "mistrigger_rate", "pseudo_success_rate", "latency_ms"]
     over: float | int | None = None
     rel_increase: float | int | None = None
     hours: Annotated[float, Field(gt=0)] = 1.0
     min_samples: Annotated[int, Field(ge=1)] = 50
+    segment: Literal["", "any"] = ""
 
     @model_validator(mode="after")
     def _one_bound(self) -> RollbackRule:
@@ -179,6 +184,8 @@ class BankSettings(Record):
     level1_above: float | int = 500
     hand_off: Fallback = Fallback()
     ab: Mapping[str, Any] = Field(default_factory=dict)
+    survey: str = ""
+    """Address of a survey that goes out with the answer, with {session} in it (S102); "" for none."""
     registry: Mapping[str, str] = Field(default_factory=dict)
     """Names of the context that no skill provides: path to type (string, number, boolean, date, list, map)."""
     patterns: Mapping[str, str] = Field(default_factory=dict)
