@@ -1,4 +1,4 @@
-"""The rehearsal model as one who drafts strategies: the failing skill's substitute, with a time limit (STRATEGY S104)."""
+"""The rehearsal model as one who drafts strategies: the failing skill's substitute, with a limit (STRATEGY S104)."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from core.strategy.feedback.suggestions import LEAST, Suggestion, suggest
 from core.strategy.feedback.synthesis import Draft, name_of
 
 REPORT = "nightly.json"
-Drafting = Callable[[Cluster, tuple[BadCase, ...]], Awaitable[Draft]]
-"""Gives a draft for a cluster, by whichever model; see `synthesis.synthesise`."""
+Drafting = Callable[[Cluster, tuple[BadCase, ...], str], Awaitable[Draft]]
+"""Gives a draft for a cluster and its cases in a domain, by whichever model; see `synthesis.synthesise`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ async def nightly(
     domain: str = "drafts",
 ) -> Nightly:
     """Cluster the queue in `folder`, write suggestions to `nightly.json` beside it, and draft for clusters of `least`
-    cases and more, into the review pool of `bank`. Without `draft` nothing is drafted.
+    cases and more, into the review pool of `bank`. Without `draft` nothing is drafted. `domain` takes drafts of cases
+    that met no strategy.
 
     A draft that fails is told in `refused`; the others go on.
     """
@@ -70,13 +71,12 @@ async def nightly(
     clusters = cluster(queued.cases, encoder)
     suggestions = suggest(clusters, cases, schemas, least=least)
     drafted, refused = [], {}
-    for one in clusters if draft is not None else ():
-        named = name_of(one, (one.structure.strategy_id or domain).partition(".")[0])
-        if one.count < least or named in bank.files():
+    for one in clusters:
+        home = one.structure.strategy_id.partition(".")[0] or domain
+        if draft is None or one.count < least or name_of(one, home) in bank.files():
             continue
         try:
-            assert draft is not None
-            made = await draft(one, tuple(cases[name] for name in one.cases))
+            made = await draft(one, tuple(cases[name] for name in one.cases), home)
             submit(bank, made)
         except ExuviaError as error:
             refused[one.id] = str(error)
