@@ -28,7 +28,7 @@ R = TypeVar("R")
 _NAMED = "exuvia.named"  # what was said of the place, by option, in the context of the whole command line
 _COMMAND = re.compile(
     r"\bexuvia (?:--plain|agent|build|optimize|try|evaluate|run|runs|chat|send|approvals|rollback|snapshot|trace|"
-    r"scoreboard|skill|train|stream)\b(?:(?! {2}| \(|[,;)'\n]|\.(?:\s|$)).)*"
+    r"scoreboard|skill|strategy|train|stream)\b(?:(?! {2}| \(|[,;)'\n]|\.(?:\s|$)).)*"
 )
 """A command in a text of ours; it ends where a sentence goes on. The demonstration has a home of its own."""
 

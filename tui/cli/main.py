@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "trace": ("tui.cli.traces", "trace", "List, show, analyse, export and import traces."),
     "scoreboard": ("tui.cli.scores", "scoreboard", "Show a benchmark's score history and Candidates."),
     "skill": ("tui.cli.skills", "skill", "List, show, search, compare, check and carry skills."),
+    "strategy": ("tui.cli.strategies", "strategy", "See, release and take back the strategies that govern skills."),
     "stream": ("tui.cli.stream", "stream", "Measure what skills bring: arms on the same stream of tasks."),
     "train": ("tui.cli.train", "train", "Train a curator, watch it, compare runs, put one in use."),
     "doctor": ("tui.cli.doctor", "doctor", "Check this machine and name a fix for each finding."),

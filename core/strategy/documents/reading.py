@@ -40,9 +40,7 @@ class FaultyFileError(UsageError):
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        super().__init__(
-            f"{faults[0]}{more}", hint="docs/strategies.md has every key; `exuvia strategy check` lists all."
-        )
+        super().__init__(f"{faults[0]}{more}", hint="Every fault: exuvia strategy check")
         self.faults = faults
 
 
