@@ -9,10 +9,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, text, true, false or null."""
+    """A number, text, true, false or null. True and 1 differ here, though not in Python."""
 
     value: str | int | float | bool | None
     at: int = field(default=0, compare=False)
+    _boolean: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_boolean", isinstance(self.value, bool))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,17 @@ class Source:
 
     file: str
     root: yaml.Node | None
+    text: str = ""
+
+    def node(self, path: tuple[str | int, ...]) -> yaml.Node | None:
+        """Return the node of the value at `path`, None where it isn't there."""
+        node = self.root
+        for part in path:
+            inner = _inner(node, part)
+            if inner is None:
+                return None
+            node = inner[1]
+        return node
 
     def place(self, path: tuple[str | int, ...]) -> tuple[int, int]:
         """Return line and column of the value at `path`, of the nearest holder that is there where it isn't."""
@@ -92,7 +103,7 @@ def read(text: str, kind: type[Kind], file: str) -> tuple[Kind, Source]:
         value = yaml12.construct(root)
     except yaml12.YamlError as error:
         raise FaultyFileError((Fault(file, error.line, error.column, "", error.reason),)) from error
-    source = Source(file, root)
+    source = Source(file, root, text)
     if not isinstance(value, dict):
         raise FaultyFileError((Fault(file, 1, 1, "", "is not a mapping of keys"),))
     try:
