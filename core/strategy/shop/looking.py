@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -98,6 +99,14 @@ async def search_product(
     ]
     best = [product for score, product in sorted(found, key=lambda row: (-row[0], row[1].id))[:3] if score]
     return {"count": len(best), "products": [_offered(product) for product in best]}
+
+
+async def hear_price_range(desk: Desk, call: Call, query: str) -> dict[str, Any]:
+    """Hear which price range somebody names: under, below, up to a number of dollars."""
+    numbers = re.findall(r"\d+", query)
+    if not numbers:
+        raise SkillFailed("NO_PRICE_NAMED", "no number is named")
+    return {"price_range": {"min_price": 0, "max_price": float(numbers[-1])}}
 
 
 async def suggest_similar_products(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:

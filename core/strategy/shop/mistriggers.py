@@ -103,7 +103,7 @@ def turns_of(visit: Visit, model: Model) -> Iterator[Said]:
 def _said(
     visit: Visit, model: Model, task: str, utterance: str, arguments: Mapping[str, Any], memory: Memory, number: int
 ) -> Said:
-    suggested = suggest(model, task, arguments, f"{visit.id}:s14:{number}")
+    suggested = suggest(model, task, arguments, f"{visit.id}:s14:{number}", visit.customer.age_band)
     return Said(task, utterance, suggested["intent"], suggested["confidence"], memory)
 
 

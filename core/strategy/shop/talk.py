@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from core.state import yaml12
+from core.strategy.shop.orders import AGE_BANDS
 
 TASKS = (
     "refund", "track", "return_item", "price_compare", "notify", "how_to", "find_product", "change_address",
@@ -17,6 +18,7 @@ TASKS = (
 )  # fmt: skip
 SMALLTALK, AFTER = "smalltalk", "after_"
 """Nothing is to be done in a turn of smalltalk, nor in one that is said after a task was done: `after_refund`."""
+OLDEST = AGE_BANDS[-1]
 SKILL_OF: Mapping[str, str] = {
     "refund": "apply_refund",
     "track": "query_logistics",
@@ -50,13 +52,15 @@ class Model:
     """How good the scripted model is. Confidence is drawn from Beta distributions: right and wrong ones overlap.
 
     `wrong` is the share of turns whose intent it gets wrong, `echoes` that share in what is said after a task was done,
-    which sounds like the task. `sure` and `unsure` are the Beta's two numbers where it is right and where it is wrong,
-    `forgets` the share of arguments that it leaves out. Its name is part of every draw.
+    which sounds like the task; both are `elders` times as high for customers of 65 and more, whom it understands worse
+    (what a report by segment is for, S72). `sure` and `unsure` are the Beta's two numbers where it is right and where
+    it is wrong, `forgets` the share of arguments that it leaves out. Its name is part of every draw.
     """
 
     name: str = "scripted"
     wrong: float = 0.12
     echoes: float = 0.35
+    elders: float = 1.75
     sure: tuple[float, float] = (24.0, 1.5)
     unsure: tuple[float, float] = (9.0, 3.0)
     forgets: float = 0.3
@@ -69,10 +73,11 @@ def utterances() -> Mapping[str, Mapping[Literal["train", "held_out"], tuple[str
     return {task: {split: tuple(said) for split, said in rows.items()} for task, rows in yaml12.load(text).items()}
 
 
-def suggest(model: Model, task: str, arguments: Mapping[str, Any], turn: str) -> dict[str, Any]:
+def suggest(model: Model, task: str, arguments: Mapping[str, Any], turn: str, age_band: str = "") -> dict[str, Any]:
     """Return what the model suggests for one turn of a task (S92); `turn` names the turn and seeds the draw."""
     draw = random.Random(f"shop:model:{model.name}:{turn}")
-    wrong = draw.random() < (model.echoes if task.startswith(AFTER) else model.wrong)
+    share = (model.echoes if task.startswith(AFTER) else model.wrong) * (model.elders if age_band == OLDEST else 1)
+    wrong = draw.random() < share
     intent = draw.choice(NEAR[task]) if wrong else task
     confidence = round(draw.betavariate(*(model.unsure if wrong else model.sure)), 3)
     kept = {name: value for name, value in arguments.items() if draw.random() >= model.forgets}

@@ -37,6 +37,17 @@ def judge(shop: Shop, visit: Visit, told: Mapping[str, Any] | None, waited_ms: f
     return "handed_over" if handed and visit.wanted.get("person") else "unsolved"
 
 
+def effected(shop: Shop, visit: Visit) -> bool:
+    """Tell whether the shop shows the effect that the visit's task is about, rightly or wrongly, now or too late."""
+    order = shop.orders[visit.order.id]
+    match visit.task:
+        case "refund":
+            return any(refund.order == order.id for refund in shop.refunds)
+        case "return_item":
+            return order.status == "returning"
+    return visit.task in EFFECTS and _SOLVED[visit.task](shop, visit, {})
+
+
 def _unwanted(shop: Shop, visit: Visit) -> bool:
     order = shop.orders[visit.order.id]
     given = sum(refund.cents for refund in shop.refunds if refund.order == order.id)

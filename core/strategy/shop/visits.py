@@ -36,6 +36,7 @@ MIX: Mapping[World, Mapping[str, int]] = {
 }  # fmt: skip
 """Visits of one seed by task. In the kiosk every problem takes one call and nothing branches (S5)."""
 STREETS = ("12 Mill Lane", "7 Harbour Road", "31 Orchard Street", "5 Station Square", "88 Canal Walk")
+CHINESE = 0.12
 THANKS = 0.45
 """How often a customer says something more when all is done."""
 
@@ -74,6 +75,12 @@ def visits(seed: int, world: World = "shop", split: Literal["train", "held_out"]
     return tuple(_visit(seed, number, task, world, split) for number, task in enumerate(tasks))
 
 
+def population(seed: int, count: int) -> tuple[Customer, ...]:
+    """Return customers without visits: whom a release is drawn from (S67 to S69, S128, S129)."""
+    draw = random.Random(f"shop:population:{seed}")
+    return tuple(_customer(draw, f"P{seed:03}{number:05}", draw.random() < CHINESE) for number in range(count))
+
+
 def opened(shown: Sequence[Visit], clock: Clock) -> Shop:
     """Return a shop with the customers and orders of these visits, before anybody has come."""
     return Shop([visit.customer for visit in shown], [visit.order for visit in shown], clock)
@@ -82,7 +89,7 @@ def opened(shown: Sequence[Visit], clock: Clock) -> Shop:
 def _visit(seed: int, number: int, task: str, world: World, split: Literal["train", "held_out"]) -> Visit:
     name = f"{world}-{seed}-{number}"
     draw = random.Random(f"shop:visit:{name}")
-    customer = _customer(draw, f"U{seed:03}{number:03}", draw.random() < 0.12)
+    customer = _customer(draw, f"U{seed:03}{number:03}", draw.random() < CHINESE)
     product = draw.choice([product for product in catalogue().products.values() if product.kind != "accessory"])
     order = _order(draw, task, customer, product, f"A{seed:03}{number:03}")
     lot = draw_lot(draw, task, order)

@@ -15,12 +15,12 @@ from core.strategy.shop.baseline import MOST_CALLS, ranked, run_flat
 from core.strategy.shop.catalogue import catalogue
 from core.strategy.shop.desk import Desk
 from core.strategy.shop.fates import ALWAYS
-from core.strategy.shop.orders import MOVES
+from core.strategy.shop.orders import AGE_BANDS, MOVES
 from core.strategy.shop.pricing import SOURCES, long_run, price_today
 from core.strategy.shop.talk import AFTER, NEAR, SKILL_OF, SMALLTALK, TASKS, Model, suggest, utterances
 from core.strategy.shop.toolbox import descriptions, schemas, skills
 from core.strategy.shop.truth import judge
-from core.strategy.shop.visits import Visit, opened, visits
+from core.strategy.shop.visits import Visit, opened, population, visits
 from core.strategy.shop.world import Fate, IllegalMoveError, Shop, Ticket
 
 
@@ -232,3 +232,22 @@ async def test_the_flat_baseline_takes_what_sounds_alike_up_to_three_times() -> 
     assert turn.called == tuple(done.skill for done in counter.shop.done)
     assert turn.output is None
     assert turn.latency_ms == counter.clock.monotonic_ms() > 0
+
+
+@pytest.mark.meets("S72", "S128")
+def test_segments_differ_as_they_do_in_a_population() -> None:
+    people = population(0, 4000)
+    old = [one for one in people if one.age_band == AGE_BANDS[-1]]
+    assert 0.05 < len(old) / len(people) < 0.2
+    android = [sum(one.device == "android" for one in some) / len(some) for some in (old, people)]
+    assert android[0] > android[1] + 0.03  # devices and ages go together: a draw by device alone is not the population
+    days = sorted(one.active_days_30d for one in people)
+    assert days[0] == 0
+    assert days[-1] == 30
+    assert days[len(days) // 2] < sum(days) / len(days)  # a few come often
+    model = Model()
+    wrong = {
+        band: sum(suggest(model, "track", {}, f"{n}", band)["intent"] != "track" for n in range(800)) / 800
+        for band in (AGE_BANDS[0], AGE_BANDS[-1])
+    }
+    assert wrong[AGE_BANDS[-1]] > wrong[AGE_BANDS[0]] + 0.04
