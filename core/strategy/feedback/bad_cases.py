@@ -135,15 +135,16 @@ def failing(execution: Execution, trace: DecisionTrace) -> tuple[str, str, str]:
 
     The first event with a failure code tells; without one the execution's own code and its last step do.
     """
-    failed = [event for event in trace.events if _code(event)]
-    first = next((event for event in failed if event.get("skill")), failed[0] if failed else {})
+    at, first = next(((at, event) for at, event in enumerate(trace.events) if _code(event)), (0, {}))
     level_codes = [code for level in execution.validation_result.values() if level for code in level.failed]
     code = _code(first) or (level_codes[0] if level_codes else execution.code)
-    check = next((str(event.get("check") or event.get("name") or "") for event in failed if event.get("check")), "")
-    skill = str(first.get("skill") or "")
+    # A failed check doesn't name the skill; the call that it looked at is the last one at its place.
+    before = [event for event in reversed(trace.events[:at]) if event.get("skill")]
+    checked = next((event for event in before if event.get("at") == first.get("at")), before[0] if before else {})
+    skill = str(first.get("skill") or checked.get("skill") or "")
     if not skill and execution.execution_path:
-        skill = execution.execution_path[-1].rpartition(":")[2]
-    return skill, code, check
+        skill = execution.execution_path[-1].removeprefix("run ").partition(" ")[0]
+    return skill, code, str(first.get("check") or "")
 
 
 def _code(event: Mapping[str, Any]) -> str:

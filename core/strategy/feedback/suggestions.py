@@ -77,7 +77,7 @@ def _change(cluster: Cluster, cases: list[BadCase], schema: SkillSchema | None) 
     if cases and all("fallback" in case.reasons for case in cases):
         used = sorted({name for case in cases for name in case.fallbacks})
         text = f"it ended in {', '.join(used)} each time; go there at once in this situation"
-        return "fallback", text, {"skip": skill, "run": used[0]}
+        return "fallback", text, {"skip": skill, "do": used[0]}
     if cluster.structure.check:
         text = f"the check {cluster.structure.check} fails; give the failure a recovery"
         return "check", text, {"on_fail": instead}
@@ -99,5 +99,5 @@ def _timed_out(skill: str, schema: SkillSchema | None, instead: dict[str, Any]) 
 
 
 def _missing(cases: Iterable[BadCase]) -> dict[str, None]:
-    lists = [event["missing"] for case in cases for event in case.events if isinstance(event.get("missing"), list)]
-    return dict.fromkeys(sorted({str(path) for paths in lists for path in paths}))
+    told = [event for case in cases for event in case.events if event.get("event") == "missing"]
+    return dict.fromkeys(sorted({str(event.get("path") or event.get("input")) for event in told}))

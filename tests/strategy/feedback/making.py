@@ -23,7 +23,7 @@ def execution(**changed: Any) -> Execution:
         "version": 2,
         "event": "turn",
         "trigger_condition_met": True,
-        "execution_path": ("run:price_query",),
+        "execution_path": ("run price_query",),
         "validation_result": {"level0": LevelResult(passed=1)},
         "business_impact": None,
         "latency_ms": 120.0,
@@ -43,7 +43,7 @@ def case(
     """Return the bad case of a skill that failed."""
     made = capture(
         execution(session=session, code=code, **more),
-        trace({"event": "call", "skill": skill, "code": code}),
+        trace({"event": "called", "at": "0:plan", "skill": skill, "code": code}),
         utterance,
         {"intent": "ask"},
     )

@@ -25,19 +25,23 @@ def test_failed_checks_fallbacks_and_time_outs_are_bad_cases() -> None:
 
 @pytest.mark.meets("S96")
 def test_a_time_out_behind_a_fallback_is_one_too() -> None:
-    ran = trace({"event": "call", "skill": "pre", "code": "TIMEOUT"}, {"event": "call", "skill": "hand_over"})
+    ran = trace({"event": "called", "skill": "pre", "code": "TIMEOUT"}, {"event": "called", "skill": "hand_over"})
     found = capture(execution(fallbacks=("hand_over",)), ran, "help", {})
     assert found is not None
     assert (found.reasons, found.skill, found.code) == (("fallback", "timeout"), "pre", "TIMEOUT")
-    assert capture(execution(), trace({"event": "call", "skill": "pre"}), "help", {}) is None
+    assert capture(execution(), trace({"event": "called", "skill": "pre"}), "help", {}) is None
 
 
 @pytest.mark.meets("S97")
 def test_it_holds_input_suggestion_calls_and_checks() -> None:
-    ran = trace({"event": "check", "skill": "refund", "check": "amount", "code": "OVER_REFUND"})
+    ran = trace(
+        {"event": "called", "at": "0:plan", "skill": "refund"},
+        {"event": "called", "at": "0:other", "skill": "query_order"},
+        {"event": "checked", "at": "0:plan", "check": "amount", "verdict": "failed", "code": "OVER_REFUND"},
+    )
     failed = {"level1": LevelResult(failed=("OVER_REFUND",), ms=3.0), "level2": None}
     made = capture(
-        execution(validation_result=failed, execution_path=("run:refund", "run:query_order")),
+        execution(validation_result=failed, execution_path=("run refund", "probe query_order")),
         ran,
         "refund please",
         {"intent": "refund", "confidence": 0.9},
@@ -45,7 +49,7 @@ def test_it_holds_input_suggestion_calls_and_checks() -> None:
     assert made is not None
     assert made.utterance == "refund please"
     assert made.suggestion == {"intent": "refund", "confidence": 0.9}
-    assert made.calls == ("run:refund", "run:query_order")
+    assert made.calls == ("run refund", "probe query_order")
     assert made.validation["level1"]["failed"] == ["OVER_REFUND"]
     assert (made.skill, made.check, made.code) == ("refund", "amount", "OVER_REFUND")
 
@@ -53,7 +57,7 @@ def test_it_holds_input_suggestion_calls_and_checks() -> None:
 @pytest.mark.meets("S98")
 def test_nothing_of_the_user_reaches_the_file(tmp_path: Path) -> None:
     ran = trace(
-        {"event": "call", "skill": "pay", "code": "TIMEOUT", "inputs": {"user_id": "u-9912", "to": "13812345678"}}
+        {"event": "called", "skill": "pay", "code": "TIMEOUT", "inputs": {"user_id": "u-9912", "to": "13812345678"}}
     )
     made = capture(
         execution(

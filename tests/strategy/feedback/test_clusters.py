@@ -123,7 +123,7 @@ def test_what_is_suggested_depends_on_what_failed() -> None:
     assert kind("PSEUDO_SUCCESS") == "fallback"
     assert kind("MISSING_CONTEXT") == "provider"
     assert kind("NEVER_SEEN") == "declare"
-    assert kind("KNOWN", fallbacks=("hand_over",)) == "fallback"
+    assert kind("KNOWN", fallbacks=("run hand_over",)) == "fallback"
     assert kind("KNOWN") == "draft"
 
 
