@@ -19,15 +19,21 @@ from .tool import Tool, ToolContext, ToolResult
 
 
 class Execution:
-    """Answers the calls of one Session. `notice` is told of faults in our own tools."""
+    """Answers the calls of one Session. `notice` hears of faults in our own tools, `prompt` tells the turn's prompt."""
 
     def __init__(
-        self, spec: SessionSpec, *, announce_child: Callable[[str], None], notice: Callable[[str], None]
+        self,
+        spec: SessionSpec,
+        *,
+        announce_child: Callable[[str], None],
+        notice: Callable[[str], None],
+        prompt: Callable[[], str] = str,
     ) -> None:
         self._spec = spec
         self._tools: Mapping[str, Tool] = {tool.spec.name: tool for tool in spec.tools}
         self._announce_child = announce_child
         self._notice = notice
+        self._prompt = prompt
 
     async def decide(self, call: ToolCall) -> Ruling | None:
         """Decide a call; None where it can't run anyway (no such tool, unreadable arguments)."""
@@ -104,7 +110,7 @@ class Execution:
 
     async def _call(self, tool: Tool, call: ToolCall, arguments: Mapping[str, object]) -> ToolResult:
         spec = self._spec
-        context = ToolContext(spec.session_id, call.call_id, spec.workspace, self._announce_child)
+        context = ToolContext(spec.session_id, call.call_id, spec.workspace, self._announce_child, self._prompt())
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return await tool.call(arguments, context)

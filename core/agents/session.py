@@ -41,7 +41,7 @@ class Session:
         self.conversation = Conversation()
         self.notices: list[str] = []
         self._live = spec.live if isinstance(spec.live, LiveText) else LiveText.open(spec.live)
-        self._execution = Execution(spec, announce_child=self._announce_child, notice=self._notice)
+        self._execution = Execution(spec, announce_child=self._announce_child, notice=self._notice, prompt=self._prompt)
         self._steering: list[str] = []
         self._work: asyncio.Task[None] | None = None
         self._interrupted = False
@@ -299,6 +299,10 @@ class Session:
         """Say something aloud that concerns the operator, not the model."""
         self.notices.append(text)
         sys.stderr.write(f"{self.spec.session_id}: {visible_line(text)}\n")
+
+    def _prompt(self) -> str:
+        turn = self.conversation.turn
+        return turn.prompt if turn is not None else ""
 
     # -- accounts --------------------------------------------------------------------------------------------------
 

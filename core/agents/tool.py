@@ -19,12 +19,14 @@ class ToolContext:
     """Where a call happens.
 
     `announce_child` records in the caller's trace that this call started the Session named (EVOLUTION 2.6 no. 65).
+    `prompt` is what the turn began with: the user's own words, which no model has retold.
     """
 
     session_id: str
     call_id: str
     workspace: Path
     announce_child: Callable[[str], None] = _nobody
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
