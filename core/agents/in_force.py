@@ -1,0 +1,65 @@
+"""Which strategies govern a Session: those in the agent's state, and for a known user what is being released to them.
+
+In force are the copies under `agent_state/strategies/` (DECISIONS 26): a benchmark measures these and nothing else. A
+Session with a user (`exuvia run --user`, `chat --user`) is traffic: a version of the bank that is in gray takes the
+place of the one in force for the users it is drawn for, and versions in shadow are run beside, without effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from core.foundation.visible import decode
+from core.state.agents import AgentConfig
+from core.state.paths import AgentPaths
+from core.strategy.bank import serving
+from core.strategy.bank.assign import User
+from core.strategy.bank.bank import SETTINGS, bank_of
+
+DIRECTORY = "strategies"
+_RELEASE = ".release.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What governs a Session's skills, as texts. `files` and `shadow` map file names to texts, `settings` is the text
+    of bank.yaml ("" for defaults), `user` what is known of who speaks, empty where this is no traffic.
+    """
+
+    files: Mapping[str, str]
+    settings: str = ""
+    user: Mapping[str, Any] = field(default_factory=dict)
+    shadow: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a mapping."""
+        return asdict(self)
+
+
+def governed(agent: AgentPaths, config: AgentConfig, user: User | None = None) -> Governed | None:
+    """Return what governs the skills of a Session that begins now; None where the configuration leaves them free."""
+    if config.skills.selection != "strategy":
+        return None
+    root = agent.state / DIRECTORY
+    files = {
+        path.relative_to(root).as_posix(): decode(path.read_bytes())
+        for path in sorted(root.glob("*/*.yaml"))
+        if not path.name.endswith(_RELEASE) and not path.is_symlink() and not path.parent.is_symlink()
+    }
+    settings = root / SETTINGS
+    text = decode(settings.read_bytes()) if settings.is_file() and not settings.is_symlink() else ""
+    if user is None:
+        return Governed(files, text)
+    bank = bank_of(agent.project)
+    told = bank.journal()
+    for one in serving.chosen(told, user):
+        if one.arm == "gray":
+            files[f"{one.id.partition('.')[0]}/{one.id}.yaml"] = bank.text(one.id, one.version)
+    shadow = {
+        f"{standing.id.partition('.')[0]}/{standing.id}.yaml": bank.text(standing.id, standing.version)
+        for standing in told.standings.values()
+        if standing.state == "shadow"
+    }
+    return Governed(files, text, {"id": user.id, **user.attributes}, shadow)
