@@ -40,6 +40,12 @@ def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, rea
         from tui.commands_training import decide
 
         return decide(project, item_id, verdict, reason)
+    if approvals.get(project, item_id)[0].kind == "strategy":
+        from core.strategy.bank import releasing
+
+        decision = releasing.decide(project, item_id, verdict, reason, actor=ACTOR)
+        done = "Approved: it is done" if verdict == "approve" else "Rejected: for the record"
+        return _goes_on(project, item_id, f"{done}, signed {decision.signature}.")
     decision = approvals.decide(project, item_id, verdict, reason, actor=ACTOR)
     approval, _ = approvals.get(project, item_id)
     what = {

@@ -1,8 +1,8 @@
 """What waits for the operator, and what was decided: two files each, the first decision wins.
 
 A "freeze" asks whether a benchmark may be frozen, a "question" is what a Session wants to know, a "tool_call" is a
-call of a Session whose every call is asked about (always-ask), and a "promotion" asks whether a trained checkpoint
-shall be the curator in use.
+call of a Session whose every call is asked about (always-ask), a "promotion" asks whether a trained checkpoint
+shall be the curator in use, and a "strategy" whether a version of one may leave review, or get all traffic.
 
 `<project>/.exuvia/approvals/<id>.json` is the question, `<id>.decision.json` the answer. Both appear whole and are
 never replaced, so a console and a command that answer at the same moment cannot both win.
@@ -26,7 +26,7 @@ from core.state import audit, readonly
 from core.state.atomic import write_new
 from core.state.paths import ProjectPaths
 
-Kind = Literal["freeze", "question", "tool_call", "promotion"]
+Kind = Literal["freeze", "question", "tool_call", "promotion", "strategy"]
 Verdict = Literal["approve", "reject", "answer"]
 ANSWER_BYTES = 16 * 1024
 """The longest answer to a question, in bytes of UTF-8: a model reads it whole."""
@@ -38,6 +38,7 @@ _KIND_WORDS = {
     "question": "question",
     "tool_call": "tool call",
     "promotion": "promotion of a curator",
+    "strategy": "release of a strategy",
 }
 
 
@@ -46,9 +47,11 @@ class Approval(BaseModel):
 
     freeze: Cases, hashes, pilots, findings, floors. question: `text`, `options`. tool_call: `tool`, `arguments` (the
     JSON text as the model wrote it), `permission`. promotion: run, step, path and hash of the checkpoint, what was
-    measured (core.curation.promotion), and no agent. `agent_id` is the agent that it is about, `session_id` the Session
-    that waits, which a run's role has with the built-in operator agent; `run_id` and `benchmark_id` are empty where it
-    belongs to none.
+    measured (core.curation.promotion), and no agent. strategy: `text`, the version with its sha256, what it may be
+    moved to and what it rests on (core.strategy.bank.releasing), and no agent.
+
+    `agent_id` is the agent that it is about, `session_id` the Session that waits, which a run's role has with the
+    built-in operator agent; `run_id` and `benchmark_id` are empty where it belongs to none.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

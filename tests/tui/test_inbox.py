@@ -302,3 +302,29 @@ async def test_no_text_of_a_model_touches_the_terminal(project: ProjectPaths, si
     made = decided(project, QUESTION)
     assert made is not None
     assert made.text.startswith("yes ")
+
+
+async def test_a_strategys_review_is_approved_by_key_and_applied(project: ProjectPaths) -> None:
+    from core.strategy.bank.bank import bank_of
+    from core.strategy.bank.releasing import ask_review
+    from core.strategy.bank.states import Actor
+
+    bank = bank_of(project)
+    (bank.root / "shop").mkdir(parents=True)
+    (bank.root / "shop" / "shop.refund.yaml").write_text(
+        "schema: strategy/v1\nid: shop.refund\nversion: 1\npurpose: Refund.\ndomain: shop\nowner: team\n"
+        "plan: {run: refund}\n"
+    )
+    bank.publish("shop.refund", Actor("ada", person=True))
+    asked = ask_review(project, "shop.refund", 1, Actor("ada", person=True))
+    async with console(project, (80, 24)) as (app, pilot):
+        await pilot.press("6")
+        text = await until(app, pilot, lambda text: "Approve shop.refund version 1 in review?" in text)
+        assert "the bank of strategies" in text
+        await pilot.press("a")
+        await until(app, pilot, lambda text: "Approve it, so that it is done at once?" in text)
+        assert bank.standing("shop.refund", 1).state == "review"
+        await pilot.press("y")
+        await until(app, pilot, lambda text: "Approved: it is done, signed" in text)
+    assert bank.standing("shop.refund", 1).state == "shadow"
+    assert decided(project, asked.id) is not None

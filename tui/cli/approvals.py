@@ -87,8 +87,10 @@ def _short(text: str) -> str:
 
 
 def _session_lines(approval: Approval) -> list[str]:
-    """Return a question, or a tool call that asks to run, as lines."""
+    """Return a question, a strategy's release, or a tool call that asks to run, as lines."""
     asked = desk.shown(approval)
+    if asked.kind == "strategy":
+        return [f"Asked {asked.asked}:", "", *asked.text.splitlines()]
     who = f"The {asked.role} " if asked.role else ""
     of_run = f" of run {asked.run_id}" if asked.run_id else ""
     lines = [f"{who}(session {asked.session_id}{of_run}, agent {asked.agent_id}) asked {asked.asked}:", ""]
@@ -194,6 +196,10 @@ def _decide(place: Place, approval_id: str, verdict: Verdict, reason: str) -> De
         from core.curation import promotion
 
         return promotion.decide(place.project, approval_id, verdict, reason, actor="cli")
+    if desk.get(place.project, approval_id)[0].kind == "strategy":
+        from core.strategy.bank import releasing
+
+        return releasing.decide(place.project, approval_id, verdict, reason, actor="cli")
     return desk.decide(place.project, approval_id, verdict, reason, actor="cli")
 
 
@@ -206,7 +212,7 @@ def _decide(place: Place, approval_id: str, verdict: Verdict, reason: str) -> De
 @json_option
 @place_options
 def approve(approval_id: str, reason: str, resume: bool, as_json: bool, place: Place) -> None:
-    """Approve ID, a freeze, a tool call or a promotion. The first decision wins; a second one is told who decided."""
+    """Approve ID, whatever it is about. The first decision wins; a second one is told who decided."""
     decision = _decide(place, approval_id, "approve", reason)
     _tell(place, decision, resume=resume, as_json=as_json)
 

@@ -56,6 +56,13 @@ class Deeds:
         elif isinstance(item.page, Promotion):
             question = f"Use step {item.page.step} of {item.page.training_id} as the curator from now on?"
             self._sure(question, partial(commands.approve, self.project, item.id), "hashing it", _STAYS)
+        elif item.kind == "strategy":
+            self._sure(
+                "Approve it, so that it is done at once?",
+                partial(commands.approve, self.project, item.id),
+                "releasing",
+                _STAYS,
+            )
         elif isinstance(item.page, Question):
             self.prompt.flash(" This is a question.", "plain", "Enter or i answers it, x leaves it unanswered")
         else:
@@ -87,6 +94,7 @@ class Deeds:
             "freeze": ("Not rejected: the Builder needs a reason to go on from.", "Reject because"),
             "tool_call": ("Not denied: the model needs a reason to go on from.", "Deny because"),
             "promotion": ("Not rejected: say why, for the record.", "Reject because"),
+            "strategy": ("Not rejected: say why, for the record.", "Reject because"),
             "question": ("Not left: who asks needs a reason to go on from.", "No answer, because"),
         }.get(item.kind, ("Not rejected: it needs a reason.", "Reject because"))
 

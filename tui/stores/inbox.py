@@ -173,7 +173,7 @@ class InboxStore:
         if approval.kind == "promotion":
             return _promotion(approval)
         shown = approvals.shown(approval)
-        if approval.kind == "question":
+        if approval.kind in {"question", "strategy"}:
             return Question(shown.text, shown.options)
         if approval.kind == "tool_call":
             return Call(shown.tool_name, shown.arguments, shown.permission, self._workspace(approval))

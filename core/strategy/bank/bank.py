@@ -12,12 +12,11 @@ It is a directory like any other. Where the operator keeps it in git, everything
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from core.foundation.clock import now_s
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, RefusedError, UsageError
@@ -29,7 +28,8 @@ from core.state.locks import held
 from core.state.paths import ProjectPaths
 from core.strategy.bank import journal
 from core.strategy.bank.journal import Journal
-from core.strategy.bank.states import Actor, Standing, State, Step, newest
+from core.strategy.bank.states import Actor, Refusal, Standing, State, Step, newest
+from core.strategy.bank.texts import changed_error, misplaced, parsed, plain_id, refuse_version, sha256_of, text_of
 from core.strategy.documents.reading import Fault, FaultyFileError, read
 from core.strategy.documents.release import BankSettings, Release
 from core.strategy.documents.strategy import Strategy
@@ -91,7 +91,7 @@ class Bank:
     def settings(self) -> BankSettings:
         """Return `bank.yaml`, the defaults where there is none. Raises FaultyFileError."""
         path = self.root / SETTINGS
-        return read(_text(path), BankSettings, SETTINGS)[0] if path.is_file() else BankSettings()
+        return read(text_of(path), BankSettings, SETTINGS)[0] if path.is_file() else BankSettings()
 
     def journal(self) -> Journal:
         """Return where every version stands, and what happened. Lines that can't be taken are its findings."""
@@ -128,11 +128,11 @@ class Bank:
         text = ""
         domain = strategy_id.partition(".")[0]
         if file is not None:
-            text = _text(file)
+            text = text_of(file)
             name = file.relative_to(self.root).as_posix()
             try:
-                authored = _parsed(text, name)
-                faults += _misplaced(authored, file, name)
+                authored = parsed(text, name)
+                faults += misplaced(authored, file, name)
             except FaultyFileError as error:
                 faults += error.faults
         try:
@@ -140,7 +140,7 @@ class Bank:
         except FaultyFileError as error:
             faults += error.faults
         path = file or self.root / domain / f"{strategy_id}.yaml"
-        return Entry(strategy_id, domain, path, authored, _sha256(text), release, told.of(strategy_id), tuple(faults))
+        return Entry(strategy_id, domain, path, authored, sha256_of(text), release, told.of(strategy_id), tuple(faults))
 
     def release(self, strategy_id: str) -> Release | None:
         """Return the release file of a strategy, None where it has none. Raises FaultyFileError."""
@@ -148,14 +148,14 @@ class Bank:
         if not path.is_file():
             return None
         name = path.relative_to(self.root).as_posix()
-        found, source = read(_text(path), Release, name)
+        found, source = read(text_of(path), Release, name)
         if found.id != strategy_id:
             raise FaultyFileError((source.fault(("id",), f"is not {strategy_id}, as the file's name says"),))
         return found
 
     def read(self, strategy_id: str, version: int | None = None) -> Strategy:
         """Return a version, the newest text where `version` is None. Raises as `text`, and FaultyFileError."""
-        return _parsed(*self._named(strategy_id, version))
+        return parsed(*self._named(strategy_id, version))
 
     def text(self, strategy_id: str, version: int | None = None) -> str:
         """Return the text of a version, the newest one where `version` is None.
@@ -169,10 +169,10 @@ class Bank:
         if path is None or not path.is_file():
             what = f"version {version} of {strategy_id}" if version is not None else strategy_id
             raise NotFoundError(f"there is no {visible_line(what)}", hint="List them: exuvia strategy list")
-        text = _text(path)
+        text = text_of(path)
         if version is not None:
             standing = self.journal().standings.get((strategy_id, version))
-            if standing is not None and standing.sha256 != _sha256(text):
+            if standing is not None and standing.sha256 != sha256_of(text):
                 raise DamagedError(
                     f"version {version} of {strategy_id} is not what was published (sha256 {standing.sha256[:12]}…).",
                     hint=f"Put {path.relative_to(self.root)} back (git, a backup), or take the version off-line; "
@@ -181,7 +181,7 @@ class Bank:
         return text, path.relative_to(self.root).as_posix()
 
     def _version(self, strategy_id: str, version: int) -> Path:
-        return self.root / VERSIONS / _plain(strategy_id) / f"{version}.yaml"
+        return self.root / VERSIONS / plain_id(strategy_id) / f"{version}.yaml"
 
     def publish(self, strategy_id: str, actor: Actor, why: str = "") -> Standing:
         """Publish the newest text as its version, a draft; the same text again changes nothing.
@@ -192,10 +192,10 @@ class Bank:
         readonly.refuse(self.root)
         with self._writing():
             text, name = self._named(strategy_id, None)
-            strategy = _parsed(text, name)
+            strategy = parsed(text, name)
             told = self.journal()
             before = told.standings.get((strategy_id, strategy.version))
-            _refuse_version(strategy, _sha256(text), told.of(strategy_id))
+            refuse_version(strategy, sha256_of(text), told.of(strategy_id))
             path = self._version(strategy_id, strategy.version)
             self._write_version(path, text, strategy)
             if before is not None:
@@ -205,7 +205,7 @@ class Bank:
                 "event": "published",
                 "id": strategy_id,
                 "version": strategy.version,
-                "sha256": _sha256(text),
+                "sha256": sha256_of(text),
                 "origin": strategy.origin.kind,
                 "actor": actor.name,
                 "person": actor.person,
@@ -222,8 +222,8 @@ class Bank:
         try:
             write_new(path, text.encode("utf-8"), mode=0o444)
         except ConflictError:
-            if _text(path) != text:
-                raise _changed(strategy) from None
+            if text_of(path) != text:
+                raise changed_error(strategy) from None
 
     def standing(self, strategy_id: str, version: int) -> Standing:
         """Return where a version stands. Raises NotFoundError."""
@@ -251,13 +251,20 @@ class Bank:
                 )
             if step.to in {"shadow", "gray", "active"}:
                 self.text(strategy_id, version)  # never lets a changed text through
-            if step.to in {"shadow", "gray"} and step.release is None:
-                release = self.release(strategy_id)
-                step = _with_release(step, release)
+            step = self._with_release(now, step)
             self._append(now, step, {})
         told = {"to": step.to, "stage": step.stage, "why": step.why, "evidence": list(step.evidence)}
         self._audit("strategy_move", strategy_id, version, step.actor, told)
         return self.standing(strategy_id, version)
+
+    def refusal(self, strategy_id: str, version: int, step: Step) -> Refusal | None:
+        """Return why a move would be refused now, None where it wouldn't. Changes nothing. Raises as `move`."""
+        now = self.standing(strategy_id, version)
+        try:
+            self._refuse(now, self._with_release(now, step))
+        except journal.UntakenError as error:
+            return error.refused
+        return None
 
     def take_back(self, strategy_id: str, actor: Actor, why: str, *, version: int | None = None) -> Standing:
         """Take what was released last off-line, in one line: the version before answers again (S73).
@@ -299,12 +306,21 @@ class Bank:
         return "".join(difflib.unified_diff(before, after, f"{strategy_id} version {old}", name))
 
     def _append(self, now: Standing, step: Step, more: Mapping[str, int]) -> None:
-        record = journal.step_record(now.id, now.version, step, audit.signature(), **more)
         try:
-            journal.apply(dict(self.journal().standings), record)
+            record = self._refuse(now, step, more)
         except journal.UntakenError as error:
-            raise RefusedError(f"{error.refused.reason}", hint=error.refused.hint) from error
+            raise RefusedError(error.refused.reason, hint=error.refused.hint) from error
         append_record(self.root / STATE, record)
+
+    def _refuse(self, now: Standing, step: Step, more: Mapping[str, int] | None = None) -> Mapping[str, Any]:
+        record = journal.step_record(now.id, now.version, step, audit.signature(), **(more or {}))
+        journal.apply(dict(self.journal().standings), record)
+        return record
+
+    def _with_release(self, now: Standing, step: Step) -> Step:
+        if step.to not in {"shadow", "gray"} or step.release is not None:
+            return step
+        return replace(step, release=self.release(now.id))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -321,65 +337,3 @@ class Bank:
 def bank_of(project: ProjectPaths) -> Bank:
     """Return the bank of a Project: `<project>/strategies/`, there or not."""
     return Bank(project.root / "strategies", project)
-
-
-def _with_release(step: Step, release: Release | None) -> Step:
-    return Step(step.to, step.actor, step.time, step.why, step.stage, step.evidence, step.force, release, step.cuts)
-
-
-def _refuse_version(strategy: Strategy, sha256: str, versions: tuple[Standing, ...]) -> None:
-    known = {one.version: one for one in versions}
-    if strategy.version in known:
-        if known[strategy.version].sha256 != sha256:
-            raise _changed(strategy)
-        return
-    highest = max(known, default=0)
-    if strategy.version < highest:
-        raise UsageError(
-            f"{strategy.id}: version {strategy.version} is lower than {highest}, which is published.",
-            hint=f"Set version: {highest + 1}.",
-        )
-    parent = strategy.parent_version
-    if parent is not None and parent not in known and known:
-        raise UsageError(
-            f"{strategy.id}: parent_version {parent} was never published.",
-            hint=f"Published are {', '.join(map(str, sorted(known)))}.",
-        )
-
-
-def _changed(strategy: Strategy) -> ConflictError:
-    return ConflictError(
-        f"version {strategy.version} of {strategy.id} is published and never changes; this text is another.",
-        hint=f"Set version: {strategy.version + 1} and parent_version: {strategy.version}, then publish.",
-    )
-
-
-def _misplaced(strategy: Strategy, file: Path, name: str) -> list[Fault]:
-    found = []
-    if strategy.id != file.stem:
-        found.append(Fault(name, 1, 1, "id", f"is {strategy.id}, but the file is named {file.stem}"))
-    if strategy.domain != file.parent.name:
-        found.append(Fault(name, 1, 1, "domain", f"is {strategy.domain}, but the file lies in {file.parent.name}/"))
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _parsed(text: str, name: str) -> Strategy:
-    return read(text, Strategy, name)[0]
-
-
-def _plain(strategy_id: str) -> str:
-    if not strategy_id.replace(".", "").replace("_", "").isalnum() or strategy_id.startswith("."):
-        raise UsageError(f"{visible_line(strategy_id)!r} is no id of a strategy.", hint="domain.name, in lower case.")
-    return strategy_id
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FaultyFileError((Fault(path.name, 0, 0, "", "is not UTF-8"),)) from error
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()

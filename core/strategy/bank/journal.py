@@ -164,6 +164,7 @@ def read_step(record: Mapping[str, Any]) -> Step:
         force=record.get("force") is True,
         release=None if release is None else _release(release),
         cuts={str(name): float(cut) for name, cut in cuts.items()},
+        approval=str(record.get("approval", "")),
     )
 
 
@@ -189,6 +190,8 @@ def step_record(strategy_id: str, version: int, step: Step, signature: str, **mo
         record["release"] = step.release.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {
             "schema": "release/v1"
         }
+    if step.approval:
+        record["approval"] = step.approval
     if step.cuts:
         record["cuts"] = dict(step.cuts)
     return record | more

@@ -88,6 +88,7 @@ class Step:
     """A move that is asked for. `force` passes over a stage or its waiting time: for a person with a reason only.
 
     `evidence` are ids of what it rests on: a benchmark run, a check, an A/B test, a shadow report, an alarm.
+    `approval` is the id of the approval that it follows from, "" for none.
     """
 
     to: State
@@ -99,6 +100,7 @@ class Step:
     force: bool = False
     release: Release | None = None
     cuts: Mapping[str, float] = field(default_factory=dict)
+    approval: str = ""
 
 
 @dataclass(frozen=True, slots=True)

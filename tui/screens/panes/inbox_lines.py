@@ -26,6 +26,7 @@ KINDS: dict[str, Kind] = {
     "freeze": Kind("freeze", "approves it", "rejects it with a reason, which goes back to the Builder"),
     "question": Kind("question", "", "leaves it unanswered, with a reason"),
     "promotion": Kind("promotion", "puts it in use", "leaves it, with a reason for the record"),
+    "strategy": Kind("strategy", "does what is asked", "leaves it, with a reason for the record"),
     "tool_call": Kind("tool call", "allows this call", "denies it with a reason, which the model reads"),
 }
 """What the inbox can show. A new kind is a line here, its page in `tui.stores.inbox`, and its words in the deeds."""
@@ -37,6 +38,8 @@ def who(item: Item) -> str:
     """Return who asks: `Builder of data_helper`."""
     if isinstance(item.page, Promotion):
         return f"curator of {item.page.world}"
+    if item.kind == "strategy":
+        return "the bank of strategies"
     role = item.role.capitalize() if item.role else "Builder" if item.kind == "freeze" else "a Session"
     return f"{role} of {item.agent_id}" if item.agent_id else role
 
