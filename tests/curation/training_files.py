@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import random
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from core.state.paths import ProjectPaths
 
 FAMILIES = ("pick", "look", "clean", "heat", "cool", "two")
 RUN = "cpu-demo-20260101-100000-aaaa"
+ENDED = "cpu-demo-20251231-100000-bbbb"
+"""An older run, for tests of two."""
 STEPS = 60
 
 
@@ -193,3 +196,5 @@ def run_in_its_middle(project: ProjectPaths, run_id: str = RUN, *, last: int = 3
 
 
 Make = Callable[[ProjectPaths], TrainingFiles]
+GiveTrainer = Callable[[TrainingFiles], "subprocess.Popen[bytes]"]
+"""Lets a harmless process stand for the trainer of a run."""

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from core.agents.isolation import processes
 from core.evolution.specs import RunPaths
 from core.state.paths import ProjectPaths
+from tests.curation.training_files import ENDED, GiveTrainer, TrainingFiles, run_in_its_middle, whole_run
 from tests.tui.home import give_engine, make_home
 from tui import boot
 
@@ -43,6 +45,40 @@ def engine() -> Iterator[Callable[[RunPaths], subprocess.Popen[bytes]]]:
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> ProjectPaths:
+    """A Project without an agent."""
+    project = ProjectPaths(tmp_path / "home" / "default_project")
+    project.agents.mkdir(parents=True)
+    return project
+
+
+@pytest.fixture
+def give_trainer() -> Iterator[GiveTrainer]:
+    """Let a harmless process stand for a trainer, so that a run counts as live."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def give(files: TrainingFiles) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(["sleep", "120"], start_new_session=True)
+        processes.record(files.job.engine, process.pid)
+        started.append(process)
+        return process
+
+    yield give
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def live(empty: ProjectPaths, give_trainer: GiveTrainer) -> TrainingFiles:
+    """A training run at work, and one that has ended."""
+    whole_run(empty, ENDED, seed=1)
+    files = run_in_its_middle(empty)
+    give_trainer(files)
+    return files
 
 
 assert os.environ["TEXTUAL_ANIMATIONS"] == "none"

@@ -38,6 +38,11 @@ def screen_text(app: Console) -> str:
     return "\n".join(strip.text.rstrip() for strip in strips)
 
 
+def foot(text: str) -> str:
+    """Return the line of keys."""
+    return text.rstrip("\n").split("\n")[-1]
+
+
 async def until(app: Console, pilot: Pilot[int], met: Callable[[str], bool], timeout_s: float = 10.0) -> str:
     """Wait until the screen meets a condition and return it; fail with the screen where it doesn't."""
     deadline = asyncio.get_running_loop().time() + timeout_s

@@ -1,68 +1,30 @@
-"""The Training pane: what it shows at each size, what each key does, and how it follows a run at work."""
+"""The Training pane: what it shows at each size, and how it follows a run at work."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from core.agents.isolation import processes
-from core.curation import jobs, promotion, training_presets
-from core.curation.training_presets import Preset
-from core.foundation import strict_json
-from core.state import approvals
+from core.evolution.specs import RunPaths
+from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
-from tests.curation.training_files import RUN, TrainingFiles, run_in_its_middle, whole_run
-from tests.tui.driving import console, until
-from tui import commands_training
-from tui.stores import forms
+from tests.curation.training_files import ENDED, RUN, GiveTrainer, TrainingFiles, run_in_its_middle, whole_run
+from tests.tui.driving import console, foot, until
+from tests.tui.home import ask_for_freeze
+from tui.stores.console import ConsoleStore
+from tui.stores.glance import first_facts
 from tui.widgets import prompt
 
-ENDED = "cpu-demo-20251231-100000-bbbb"
+GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt, "GUARD_S", 0.0)
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> ProjectPaths:
-    project = ProjectPaths(tmp_path / "home" / "default_project")
-    project.agents.mkdir(parents=True)
-    return project
-
-
-@pytest.fixture
-def engine() -> Iterator[Callable[[TrainingFiles], subprocess.Popen[bytes]]]:
-    """Let a harmless process stand for a trainer, so that a run counts as live."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def give(files: TrainingFiles) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(["sleep", "120"], start_new_session=True)
-        processes.record(files.job.engine, process.pid)
-        started.append(process)
-        return process
-
-    yield give
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-GiveEngine = Callable[[TrainingFiles], "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def live(empty: ProjectPaths, engine: GiveEngine) -> TrainingFiles:
-    """A run at work, and one that has ended."""
-    whole_run(empty, ENDED, seed=1)
-    files = run_in_its_middle(empty)
-    engine(files)
-    return files
 
 
 @pytest.mark.meets("K17")
@@ -78,6 +40,7 @@ async def test_it_shows_how_a_run_stands(live: TrainingFiles, empty: ProjectPath
         assert "420 held-out" in text
         assert "trained less base" not in text  # it was not measured yet
         assert "320 of 320 positions measured" in text
+        assert "training cpu-demo seed 0  running 34/60" in text.split("\n")[0]
         assert "1 training" in text.split("\n")[0]
         assert all(len(line) <= size[0] for line in text.split("\n"))
 
@@ -105,17 +68,36 @@ async def test_an_empty_pane_says_what_training_is_and_how_it_begins(empty: Proj
         await until(app, pilot, lambda text: "no training run" in text.lower())
 
 
-async def test_without_torch_it_names_the_command_that_installs_it(
-    empty: ProjectPaths, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_home_that_only_trained_opens_on_training_and_is_headed_by_it(
+    tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    from core.curation import training
+    home = ensure_home(tmp_path / "new")
+    whole_run(home, ENDED, seed=1)
+    first = first_facts(home)
+    assert first.trained_last
+    async with console(home, size) as (app, pilot):
+        text = await until(app, pilot, lambda text: "step 60 of 60" in text)
+        assert app.frame.active == "training"
+        head = text.split("\n")[0]
+        assert "training cpu-demo seed 1  finished  trained 70.7 %" in head
+        assert "example" not in head
+        assert "score" not in head
+        await pilot.press("4")
+        text = await until(app, pilot, lambda text: "example" in text.split("\n")[0])
+        assert "default_agent" in text.split("\n")[0]  # whose scores these are
 
-    monkeypatch.setattr(training, "can_train", lambda: False)
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8")
-        await until(app, pilot, lambda text: "pip install 'exuvia[trainer]'" in text)
-        await pilot.press("S")
-        await until(app, pilot, lambda text: "torch, which is not installed" in text)
+
+async def test_what_was_last_worked_on_opens_first(project: ProjectPaths, engine: GiveEngine) -> None:
+    whole_run(project, "cpu-demo-19990101-100000-aaaa")
+    assert not first_facts(project).trained_last  # the agent's runs are newer
+    TrainingFiles(project, "cpu-demo-29990101-100000-aaaa")
+    assert first_facts(project).trained_last
+    assert ConsoleStore(project).load().trained_last
+    run, _ = ask_for_freeze(project)
+    engine(run)  # a run of an agent that is at work goes before what was trained
+    assert not first_facts(project).trained_last
+    assert not ConsoleStore(project).load().trained_last
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -204,136 +186,6 @@ async def test_two_runs_are_compared(live: TrainingFiles, empty: ProjectPaths) -
         await until(app, pilot, lambda text: "step 34 of 60" in text)
 
 
-async def test_p_pauses_c_goes_on_and_k_stops_after_a_y(
-    live: TrainingFiles, empty: ProjectPaths, engine: GiveEngine
-) -> None:
-    async with console(empty, (120, 40)) as (app, pilot):
-        await pilot.press("8")
-        await until(app, pilot, lambda text: "step 34 of 60" in text)
-        await pilot.press("P")
-        await until(app, pilot, lambda text: "pausing" in text)
-        assert jobs.ordered(live.job.root) == "pause"
-        live.event("pause", 99)
-        await until(app, pilot, lambda text: "paused" in text)
-        await pilot.press("C")
-        await until(app, pilot, lambda text: jobs.ordered(live.job.root) == "run")
-        live.event("resume", 100, step=34)
-        await until(app, pilot, lambda text: "running" in text)
-        await pilot.press("K")
-        await until(app, pilot, lambda text: "Stop training" in text)
-        await pilot.press("n")
-        assert jobs.alive(live.job.root)
-        await pilot.press("K", "y")
-        await until(app, pilot, lambda text: not jobs.alive(live.job.root))
-        await until(app, pilot, lambda text: "is stopped" in text)
-
-
-async def test_a_checkpoint_is_proposed_and_the_inbox_puts_it_in_use(live: TrainingFiles, empty: ProjectPaths) -> None:
-    async with console(empty, (120, 40)) as (app, pilot):
-        await pilot.press("8", "down", "c")
-        await until(app, pilot, lambda text: "Propose a checkpoint" in text and "the best" in text)
-        await pilot.press("enter", "y")
-        await until(app, pilot, lambda text: "1 to decide" in text)
-        (asked,) = approvals.pending(empty)
-        assert asked.kind == "promotion"
-        await until(app, pilot, lambda text: "6 Inbox(1)" in text)
-        await pilot.press("6")
-        text = await until(app, pilot, lambda text: "this checkpoint" in text and "no memory" in text)
-        assert "42.9 %" in text
-        assert "No curator is in use now." in text
-        await pilot.press("a", "y")
-        await until(app, pilot, lambda text: "It is the curator in use now" in text)
-        used = promotion.in_use(empty)
-        assert used is not None
-        assert (used.run_id, used.step, used.actor) == (ENDED, 50, "console")
-        await pilot.press("8", "down")
-        await until(app, pilot, lambda text: "step 50 is the curator in use" in text)
-
-
-async def test_a_promotion_is_rejected_with_a_reason(live: TrainingFiles, empty: ProjectPaths) -> None:
-    promotion.propose(empty, ENDED)
-    async with console(empty, (120, 40)) as (app, pilot):
-        await pilot.press("6")
-        await until(app, pilot, lambda text: "this checkpoint" in text)
-        await pilot.press("x", *"too few", "enter")
-        await until(app, pilot, lambda text: "It is not used" in text)
-    assert promotion.in_use(empty) is None
-
-
-PRESETS = (
-    Preset("cpu-demo", "A small one, here.", "", {"steps": 60, "executor.name": "weak", "seed": 0}),
-    Preset("large", "A large one.", "a GPU", {"steps": 50, "seed": 1}),
-)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None, dict[str, object]]]:
-    from tui.messages import Outcome
-
-    found: list[tuple[str, int | None, dict[str, object]]] = []
-
-    def start(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
-        found.append((preset, seed, settings))
-        return Outcome("Started.")
-
-    monkeypatch.setattr(training_presets, "presets", lambda: PRESETS)
-    monkeypatch.setattr(commands_training, "start", start)
-    return found
-
-
-async def test_the_form_starts_what_was_typed_after_a_y(
-    empty: ProjectPaths, started: list[tuple[str, int | None, dict[str, object]]]
-) -> None:
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8", "S")
-        await until(app, pilot, lambda text: "Start: training run" in text and "cpu-demo" in text)
-        await pilot.press("pageup", "down", *"7", "down", *"20", "pagedown", "enter")
-        await until(app, pilot, lambda text: "Train cpu-demo, seed 7, 20 steps?" in text)
-        await pilot.press("y")
-        await until(app, pilot, lambda text: "Started." in text)
-    assert started == [("cpu-demo", 7, {"steps": 20})]
-    assert forms.remembered("training")["seed"] == "7"
-
-
-async def test_the_form_says_what_is_wrong_beside_its_field(
-    empty: ProjectPaths, started: list[tuple[str, int | None, dict[str, object]]]
-) -> None:
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8", "S")
-        await until(app, pilot, lambda text: "Start: training run" in text)
-        await pilot.press("pageup", "down", "down", *"many", "pagedown", "enter")
-        await until(app, pilot, lambda text: "Steps: a whole number" in text)
-        await pilot.press("ctrl+r", "pageup", "right")
-        await until(app, pilot, lambda text: "A large one. Needs a GPU." in text)
-        await pilot.press("down", "down", "down", *"nonsense=1", "pagedown", "enter")
-        await until(app, pilot, lambda text: "the preset has no such key" in text)
-        await pilot.press("escape")
-    assert started == []
-
-
-async def test_a_trainer_that_does_not_answer_is_said(empty: ProjectPaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.foundation.errors import ExuviaError
-
-    def presets() -> tuple[Preset, ...]:
-        raise ExuviaError("The trainer does not tell its presets: no module")
-
-    monkeypatch.setattr(training_presets, "presets", presets)
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8", "S")
-        await until(app, pilot, lambda text: "does not tell its presets" in text)
-
-
-async def test_read_only_looks_and_does_nothing(live: TrainingFiles, empty: ProjectPaths) -> None:
-    async with console(empty, (120, 40), read_only=True) as (app, pilot):
-        await pilot.press("8", "P")
-        await until(app, pilot, lambda text: "Opened read-only: pause is off" in text)
-        await pilot.press("c")
-        await until(app, pilot, lambda text: "propose is off" in text)
-        await pilot.press("enter", "p", "e")
-        await until(app, pilot, lambda text: "sampled" in text)
-        assert not live.job.control.exists()
-
-
 async def test_hurt_records_are_counted_and_a_hurt_curator_is_said(live: TrainingFiles, empty: ProjectPaths) -> None:
     with live.job.events.open("a") as file:
         file.write('{"event": "step", "time": "t", "step": true}\n\0\0\n')
@@ -344,9 +196,9 @@ async def test_hurt_records_are_counted_and_a_hurt_curator_is_said(live: Trainin
         await until(app, pilot, lambda text: "curator.json cannot be read" in text)
 
 
-async def test_a_run_that_died_says_its_last_words(empty: ProjectPaths, engine: GiveEngine) -> None:
+async def test_a_run_that_died_says_its_last_words(empty: ProjectPaths, give_trainer: GiveTrainer) -> None:
     files = run_in_its_middle(empty)
-    process = engine(files)
+    process = give_trainer(files)
     async with console(empty, (120, 40)) as (app, pilot):
         await pilot.press("8")
         await until(app, pilot, lambda text: "running" in text)
@@ -368,9 +220,11 @@ async def test_what_is_shown_can_be_copied_and_read_at_length(live: TrainingFile
         assert "+ name: heat things" in pane.reading()
 
 
-async def test_a_run_at_its_very_beginning_is_told_phase_by_phase(empty: ProjectPaths, engine: GiveEngine) -> None:
+async def test_a_run_at_its_very_beginning_is_told_phase_by_phase(
+    empty: ProjectPaths, give_trainer: GiveTrainer
+) -> None:
     files = TrainingFiles(empty)
-    engine(files)
+    give_trainer(files)
     async with console(empty, (80, 24)) as (app, pilot):
         await pilot.press("8")
         await until(app, pilot, lambda text: "loads what it computes with" in text)
@@ -384,81 +238,6 @@ async def test_a_run_at_its_very_beginning_is_told_phase_by_phase(empty: Project
         await until(app, pilot, lambda text: "curves come with the first" in text)
         await pilot.press("e")
         await until(app, pilot, lambda text: "No sample yet" in text)
-
-
-def test_the_request_of_a_run_is_what_the_form_made(empty: ProjectPaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.curation import training
-
-    launched: list[str] = []
-    monkeypatch.setattr(training, "_launch", lambda run: launched.append(run.id))
-    outcome = commands_training.start(empty, "cpu-demo", 7, {"steps": 20})
-    (run_id,) = launched
-    assert run_id in outcome.text
-    request = strict_json.parse((empty.training / run_id / "request.json").read_bytes())
-    assert (request["preset"], request["seed"], request["settings"]) == ("cpu-demo", 7, {"steps": 20})
-
-
-async def test_the_form_tells_the_time_what_trains_already_and_every_key_as_it_will_be(
-    live: TrainingFiles, empty: ProjectPaths, started: list[tuple[str, int | None, dict[str, object]]]
-) -> None:
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8", "S")
-        text = await until(app, pilot, lambda text: "Start: training run" in text)
-        assert "Time: about 2 min, as" in text  # 60 steps of 2.1 s, and some seconds around them
-        assert f"! {RUN} trains now" in text
-        await pilot.press("pageup", "down", *"12", "down", *"0", "pagedown", "enter")
-        await until(app, pilot, lambda text: "Steps: 1 or more" in text)
-        await pilot.press("pageup", "down", "down", "backspace", *"30")
-        text = await until(app, pilot, lambda text: "Keys: seed 12, steps 30, executor.name weak" in text)
-        assert "Time: about 83 s" in text
-        await pilot.press("down", "down", *"seed=high", "pagedown", "enter")
-        await until(app, pilot, lambda text: "Other keys: seed: a whole number" in text)
-        await pilot.press("escape")
-    assert started == []
-
-
-async def test_a_run_started_here_is_selected_once_it_is_listed(
-    live: TrainingFiles, empty: ProjectPaths, engine: GiveEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tui.messages import Outcome
-
-    new = "cpu-demo-20260102-100000-cccc"
-
-    def start(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
-        engine(TrainingFiles(project, new))
-        return Outcome(f"Started {new}.", made=new)
-
-    monkeypatch.setattr(training_presets, "presets", lambda: PRESETS)
-    monkeypatch.setattr(commands_training, "start", start)
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8", "down", "S")
-        await until(app, pilot, lambda text: "Start: training run" in text)
-        await pilot.press("enter", "y")
-        await until(app, pilot, lambda text: f"── {new}" in text)
-
-
-async def test_the_foot_offers_what_is_of_use_to_the_run_under_the_cursor(
-    live: TrainingFiles, empty: ProjectPaths
-) -> None:
-    async with console(empty, (80, 24)) as (app, pilot):
-        await pilot.press("8")
-        await until(app, pilot, lambda text: "P pause   K stop run   S start" in _foot(text))
-        await pilot.press("down")
-        text = await until(app, pilot, lambda text: "P pause" not in _foot(text))
-        assert "K stop" not in _foot(text)
-        live.event("pause", 99)
-        await pilot.press("up")
-        await until(app, pilot, lambda text: _foot(text).startswith(" C go on   K stop run   S start"))
-        await pilot.press("e")
-        await until(app, pilot, lambda text: "step 30 (4 of 4 sampled)" in text and "] step" not in _foot(text))
-        await pilot.press("right_square_bracket")
-        await until(app, pilot, lambda text: "This is the latest step that was sampled." in text)
-        await pilot.press("left_square_bracket")
-        await until(app, pilot, lambda text: _foot(text).startswith(" s look   ] step   n rollout   C go on"))
-
-
-def _foot(text: str) -> str:
-    return text.rstrip("\n").split("\n")[-1]
 
 
 async def test_what_training_added_is_told_on_the_same_tasks_and_an_untrained_run_added_nothing(
@@ -488,5 +267,5 @@ async def test_why_a_run_died_is_told_to_its_end(empty: ProjectPaths) -> None:
         await pilot.press("8")
         text = await until(app, pilot, lambda text: "up to this" in text)
         assert "no memory" not in text  # nothing was measured: no table of dashes
-        assert "C go on" in _foot(text)
-        assert "c propose" not in _foot(text)
+        assert "C go on" in foot(text)
+        assert "c propose" not in foot(text)

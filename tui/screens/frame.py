@@ -110,7 +110,8 @@ class Frame(ConsoleScreen):
 
     def _first_pane(self) -> str:
         asked = self.view.inbox.pending or self.view.waiting
-        return "inbox" if asked else "sessions" if self.view.sessions.live else "scores"
+        idle = "training" if self.view.trained_last else "scores"
+        return "inbox" if asked else "sessions" if self.view.sessions.live else idle
 
     async def complete(self) -> None:
         """Make the panes that the first paint did without, then do what was asked for meanwhile."""
@@ -180,7 +181,8 @@ class Frame(ConsoleScreen):
         if not self.stands:
             return
         width = self.size.width or 80
-        left, right = status_lines(self.view, width, isolation=self.isolation, read_only=self.read_only)
+        about = self.pane().heading()
+        left, right = status_lines(self.view, width, about, isolation=self.isolation, read_only=self.read_only)
         self.query_one("#status", Bar).show(left, right)
         self.query_one("#tabs", Bar).show(tabs_line(self.active, len(self.view.inbox.pending), width))
         self.query_one("#footer", Bar).show(self._footer(width))

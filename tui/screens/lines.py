@@ -10,8 +10,18 @@ from tui.stores.console import ConsoleView
 from tui.widgets.spans import Line, Span, width_of
 
 
-def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bool) -> tuple[Line, Line]:
-    """Return the two sides of the status row: what is looked at and how it stands; what lives and what waits."""
+def status_lines(
+    view: ConsoleView, width: int, heading: Line = (), *, isolation: str, read_only: bool
+) -> tuple[Line, Line]:
+    """Return the two sides of the status row: what is looked at and how it stands; what lives and what waits.
+
+    `heading` stands for the agent where the pane in front is about something else.
+    """
+    left = ((f" {view.project_id}", "strong"), *heading) if heading else _agent_line(view, width)
+    return left, _state_line(view, width, isolation=isolation, read_only=read_only, of_agent=not heading)
+
+
+def _agent_line(view: ConsoleView, width: int) -> Line:
     subject = view.subject
     where = f" {view.project_id}" + (f"/{subject.agent_id}" if subject else "")
     left: list[Span] = [(where, "strong")]
@@ -27,6 +37,11 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
         left += [] if of_present else [(f" of v{version}", "dim")]
         if width >= (70 if of_present else 100):
             left.append((f" {sparkline([score for _, score in board.curve], 8 if width < 100 else 20)}", "accent"))
+    return tuple(left)
+
+
+def _state_line(view: ConsoleView, width: int, *, isolation: str, read_only: bool, of_agent: bool) -> Line:
+    board = view.board
     right: list[Span] = []
     waiting = len(view.inbox.pending)
     if waiting:
@@ -36,9 +51,9 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
     trained = len(view.training.live)
     if trained:
         right.append((f"  {trained} training", "good"))
-    if board.is_example and not live:
+    if of_agent and board.is_example and not live:
         right.append(("  example", "warn"))
-    elif board.is_rehearsal or any("rehearsal/" in run.model for run in view.sessions.live):
+    elif (of_agent and board.is_rehearsal) or any("rehearsal/" in run.model for run in view.sessions.live):
         right.append(("  rehearsal", "warn"))
     if isolation and width >= 90:
         right.append((f"  {isolation}", "bad" if isolation == "none" else "dim"))
@@ -47,7 +62,7 @@ def status_lines(view: ConsoleView, width: int, *, isolation: str, read_only: bo
     if read_only:
         right.append(("  READ-ONLY", "mark"))
     right.append((" ", "plain"))
-    return tuple(left), tuple(right)
+    return tuple(right)
 
 
 def tabs_line(active: str, waiting: int, width: int = 80) -> Line:

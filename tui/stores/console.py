@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.state.paths import ProjectPaths
-from tui.stores.runs import Runs, Subject, choose, subjects
+from tui.stores.runs import Runs, Subject, choose, subjects, trained_last
 from tui.stores.session_lines import SessionsView
 from tui.stores.views import BoardView, InboxView, MatrixView, TrainingView, VersionsView
 
@@ -40,7 +40,8 @@ class ConsoleView:
     """What the screen shows. Two that are equal look the same, so nothing is painted for the second.
 
     `reading` says that these are the first facts only, with the number of questions `waiting` for a decision, and the
-    rest is being read (tui.stores.glance). `fault` says why nothing newer could be read, "" where it could.
+    rest is being read (tui.stores.glance). `trained_last` says that what was last worked on is a training run. `fault`
+    says why nothing newer could be read, "" where it could.
     """
 
     project_id: str = ""
@@ -55,6 +56,7 @@ class ConsoleView:
     waiting: int = 0
     reading: bool = False
     fault: str = ""
+    trained_last: bool = False
 
 
 class ConsoleStore:
@@ -131,5 +133,6 @@ class ConsoleStore:
             versions.load(self.project, rows.rows, subject) if "versions" in stale else old.versions,
             self._inbox.load() if "inbox" in stale else old.inbox,
             self.training.load() if "training" in stale else old.training,
+            trained_last=trained_last(self.project, views),
         )
         return self.view

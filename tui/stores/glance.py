@@ -23,7 +23,7 @@ from core.foundation.errors import ExuviaError
 from core.foundation.visible import decode
 from core.state.paths import ProjectPaths, check_id
 from tui.stores.console import ConsoleView
-from tui.stores.runs import Subject, choose, subjects
+from tui.stores.runs import Subject, choose, subjects, trained_last
 from tui.stores.session_lines import RunLine, SessionsView, line_of
 from tui.stores.views import BoardRow, BoardView, VersionsView
 
@@ -54,6 +54,7 @@ def first_facts(project: ProjectPaths) -> ConsoleView:
         versions=_version(project, subject),
         waiting=_waiting(project),
         reading=True,
+        trained_last=trained_last(project, views),
     )
 
 

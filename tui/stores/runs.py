@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from core.evolution.observed_project import Observer
 
 LIVE = frozenset({"running", "waiting"})
+_MOMENT = re.compile(r"-([0-9]{8}-[0-9]{6}-[0-9a-f]{4})$")
+"""When it began, in the id of a run or a training run: local time."""
 _OBSERVE_S = 0.25
 """What reading the traces of other programs may take of a load; the next load goes on."""
 
@@ -128,6 +132,22 @@ def subjects(project: ProjectPaths, views: tuple[RunView, ...]) -> tuple[Subject
             continue
         found.update({Subject(agent_id, name): None for name in benchmarks or ("",)})
     return tuple(found)
+
+
+def trained_last(project: ProjectPaths, views: tuple[RunView, ...]) -> bool:
+    """Tell whether the newest training run began after every run about an agent, and none of those is at work.
+
+    Reads names only. A run of another program, whose id tells no moment, counts as newer.
+    """
+    if any(view.state in LIVE for view in views):
+        return False
+    try:
+        with os.scandir(project.training) as entries:
+            trained = [found[1] for entry in entries if (found := _MOMENT.search(entry.name))]
+    except OSError:
+        return False
+    moments = [_MOMENT.search(view.run_id) for view in views]
+    return bool(trained) and all(moment is not None and moment[1] < max(trained) for moment in moments)
 
 
 def choose(project: ProjectPaths, views: tuple[RunView, ...]) -> Subject | None:

@@ -101,6 +101,10 @@ class Pane(Vertical):
         """Return what the prompt line says of this pane while nothing was asked; () leaves it to the frame."""
         return ()
 
+    def heading(self) -> Line:
+        """Return what the status row says in place of the agent; () where this pane is about the agent."""
+        return ()
+
     def useless(self) -> frozenset[str]:
         """Return the actions of the pane that would do nothing now, which the footer need not offer."""
         return frozenset()

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from tui.actions import bindings
 from tui.screens.panes.base import Pane
 from tui.screens.panes.table import BESIDE, NUMBERED, make
+from tui.widgets.spans import Line
 
 
 class Coming(Pane, can_focus=True):
@@ -29,6 +30,10 @@ class Coming(Pane, can_focus=True):
 
     def first_focus(self) -> Widget:
         return self
+
+    def heading(self) -> Line:
+        """Name what the pane is about, where that is no agent."""
+        return (("  training", "strong"),) if self.pane_id == "training" else ()
 
 
 def first_panes(main: str) -> Iterator[Pane]:

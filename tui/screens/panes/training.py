@@ -7,7 +7,7 @@ from tui.actions import bindings
 from tui.messages import Said
 from tui.screens.base import own_screen
 from tui.screens.panes import training_deeds as deeds
-from tui.screens.panes.training_lines import overview, plain_text
+from tui.screens.panes.training_lines import heading_of, overview, plain_text
 from tui.screens.panes.training_parts import Page, TrainingParts
 from tui.screens.panes.training_rows import chart_with, compared_rows, figure_rows
 from tui.screens.panes.training_samples import LOOKS, text_of
@@ -176,6 +176,10 @@ class TrainingPane(TrainingParts):
         elif not self.book.steps or self.book.step == self.book.steps[-1]:
             useless.add("training.newer")
         return frozenset(useless)
+
+    def heading(self) -> Line:
+        run = self.selected
+        return () if run is None else heading_of(run)
 
     def resting(self) -> Line:
         run = self.selected

@@ -31,6 +31,20 @@ def state_of(run: TrainingRun) -> Span:
     return run.state, {"starting": "warn", "paused": "mark"}.get(run.state, STATES.get(run.state, "plain"))
 
 
+def heading_of(run: TrainingRun) -> Line:
+    """Return a run as the status row says it: what it trains, how it stands, and what it came to."""
+    word, tone = state_of(run)
+    seed = "" if run.seed is None else f" seed {run.seed}"
+    told: list[Span] = [("  training ", "dim"), (f"{run.preset}{seed}" if run.preset else run.id, "strong")]
+    told.append((f"  {word}", tone))
+    if run.last is not None and run.last.step < run.last.steps:
+        told.append((f" {run.last.step}/{run.last.steps}", "dim"))
+    trained = None if run.untrained else run.heldout("trained")
+    if trained is not None:
+        told += [("  trained ", "dim"), (shown(trained.success_micro, "share"), "strong")]
+    return tuple(told)
+
+
 _PHASES = {"imitation": "imitate", "evaluation": "measure"}
 """What a run does that has no step yet, in the room of a step."""
 
