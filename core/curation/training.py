@@ -135,15 +135,19 @@ def stop(project: ProjectPaths, run_id: str, *, grace_s: float = jobs.STOP_GRACE
     return read_run(project, run_id)
 
 
-def list_runs(project: ProjectPaths) -> tuple[TrainingRun, ...]:
-    """Return the project's runs, newest first; what cannot be a run is left out."""
+def names(project: ProjectPaths) -> tuple[str, ...]:
+    """Return the names of what may be training runs, in no order; none where there is no such directory."""
     try:
         with os.scandir(project.training) as entries:
-            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return tuple(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return ()
+
+
+def list_runs(project: ProjectPaths) -> tuple[TrainingRun, ...]:
+    """Return the project's runs, newest first; what cannot be a run is left out."""
     found: list[TrainingRun] = []
-    for name in sorted(names, key=jobs.by_time, reverse=True):
+    for name in sorted(names(project), key=jobs.by_time, reverse=True):
         try:
             found.append(read_run(project, name))
         except (UsageError, DamagedError, OSError):

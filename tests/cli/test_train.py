@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -104,6 +105,9 @@ def test_a_run_is_shown_with_its_alarms_and_its_gain(project: ProjectPaths, plac
     assert "ALARM at step 60, insert collapse: Hardly any updates." in told
     assert "trained minus the base +23.3, minus no memory +27.8 points on held-out tasks (one seed; seeds" in told
     assert told.count("\nstep ") == 1  # the latest only
+    lines = told.splitlines()
+    assert len(lines) == len(set(lines))  # a measurement is not said twice
+    assert re.fullmatch(r"[\x20-\x7e\n]+", told)  # and all of it by any terminal
     assert str(files.job.root) in told
 
 
@@ -127,6 +131,8 @@ def test_two_runs_are_compared(project: ProjectPaths, place: tuple[str, str]) ->
     told = call("train", "compare", RUN, OTHER, *place).out
     assert "seeds alone move results" in told
     assert "DIFFERENCE" in told
+    assert f"RUN    {RUN}\nOTHER  {OTHER}\n" in told  # as they are typed
+    assert "GROUP               FIGURE           RUN " in told
     assert "+0.0 pts" in told
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.agents.isolation import processes
 from core.evolution.specs import RunPaths
 from core.state.paths import ProjectPaths
 from tests.curation.training_files import ENDED, GiveTrainer, TrainingFiles, run_in_its_middle, whole_run
+from tests.tui import home
 from tests.tui.home import give_engine, make_home
 from tui import boot
 
@@ -61,10 +61,8 @@ def give_trainer() -> Iterator[GiveTrainer]:
     started: list[subprocess.Popen[bytes]] = []
 
     def give(files: TrainingFiles) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(["sleep", "120"], start_new_session=True)
-        processes.record(files.job.engine, process.pid)
-        started.append(process)
-        return process
+        started.append(home.give_trainer(files.job))
+        return started[-1]
 
     yield give
     for process in started:

@@ -13,6 +13,7 @@ from core.curation.training_run import TrainingRun
 from core.curation.training_samples import read_samples
 from core.state.paths import ProjectPaths
 from tests.curation.training_files import RUN, TrainingFiles, run_in_its_middle, whole_run
+from tui.screens.panes.training_rows import compared_rows
 from tui.stores.training_book import SampleBook, changes, diff, previous
 from tui.stores.training_catalogue import CATALOGUE, CHARTS
 from tui.stores.training_figures import charted, compared, figures, settings_differ, shown
@@ -86,6 +87,29 @@ def test_two_runs_stand_beside_each_other_with_what_was_set_otherwise(project: P
     insert = found["Operations", "insert"]
     assert insert.difference is not None
     assert insert.difference > 0.2
+
+
+@pytest.mark.parametrize("width", [78, 118, 198])
+@pytest.mark.parametrize("path", ["0.7", "/models/a-long-name/of-a-policy/that-does-not-fit/into-a-column-of-figures"])
+def test_headings_of_two_runs_stand_over_their_values(
+    project: ProjectPaths, run: TrainingRun, width: int, path: str
+) -> None:
+    files = TrainingFiles(project, OTHER, seed=3)
+    files.begin()
+    files.train(1, 20)
+    other = replace(training.read_run(project, OTHER), spec={**run.spec, "seed": 3, "curator": path})
+    rows = ["".join(text for text, _ in row.lines[0]) for row in compared_rows(run, other, width)]
+    assert all(len(row) <= width for row in rows)
+    title, *settings = rows[: rows.index(next(row for row in rows if row.startswith("Solved")))]
+    assert title.startswith("Set otherwise")
+    if path == "0.7":  # short values end where their heading ends, and where those of the figures do
+        assert [row.rstrip()[-3:] for row in settings] == ["0.7", "  3"]
+        assert {len(row.rstrip()) for row in settings} == {len(title.rstrip())}
+        figures_title = next(row for row in rows if row.startswith("Solved"))
+        assert figures_title.index("selected") == title.index("selected")
+    else:  # long ones begin where their heading begins
+        assert {row[title.index("selected") - 1 :][:2] for row in settings} == {" /", " 3"}
+        assert {row[title.index("marked") - 1 :][:2] for row in settings} == {" -", " 0"}
 
 
 def test_a_difference_that_the_tasks_can_show_is_not_called_noise(project: ProjectPaths, run: TrainingRun) -> None:

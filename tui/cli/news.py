@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core import __version__
+from core.curation.training_run import OVER
 from core.evolution import runs
 from core.evolution.observed_project import Observer
 from core.evolution.run_view import RunView
@@ -24,6 +25,7 @@ from core.state.paths import OPERATOR_AGENT, ProjectPaths
 from core.state.scoreboard import read_scoreboard
 from tui.cli import lines
 from tui.cli.lines import Line, Teller
+from tui.cli.news_training import TrainingWatcher, standing_facts, standing_lines
 
 LIVE = frozenset({"running", "waiting"})
 AGENTS_SHOWN = 12
@@ -60,10 +62,12 @@ class Watcher:
 
     def __post_init__(self) -> None:
         self._observer = Observer(self.project)
+        self._training = TrainingWatcher(self.project)
 
     def look(self) -> tuple[Told, ...]:
         """Read what changed since the last look and return it as events, in the order to tell it."""
         news = [*self._runs(), *self._observed(), *self._waiting(), *self._audit(), *self._boards()]
+        news += [Told(*found) for found in self._training.look()]
         if self._begun:
             return tuple(news)
         self._begun = True
@@ -186,7 +190,10 @@ class Watcher:
             said.append(
                 f"No agents yet. Make one: exuvia agent create ID --requirement TEXT{self.home}, or: exuvia demo"
             )
-        said += [lines.at_work(view) for view in self.live] or ["No run is at work."]
+        trained = self._training.runs
+        at_work = [lines.at_work(view) for view in self.live]
+        said += at_work if at_work or any(run.state not in OVER for run in trained) else ["No run is at work."]
+        said += standing_lines(trained)
         waits = [self._wait_line(approval).text for approval in self.waiting]
         said += waits or ["Nothing waits for you."]
         values = {
@@ -198,6 +205,7 @@ class Watcher:
                 {"run_id": view.run_id, "state": view.state, "phase": view.phase, "agent_id": view.agent_id}
                 for view in self.live
             ],
+            "training": standing_facts(trained),
             "waiting": [dict(self._wait_line(approval).facts) for approval in self.waiting],
         }
         return said, values

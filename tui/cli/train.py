@@ -317,12 +317,14 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     if as_json:
         print_json(run_facts(project, run))
         return code
+    came = result_lines(run)
     if not follow:
-        steps = run.history.steps
+        last = [step_line(step, run.seconds_left) for step in run.history.steps[-1:]]
         for line in TrainingTeller().news(run):
-            if not line.startswith("step ") or any(line == step_line(step, run.seconds_left) for step in steps[-1:]):
+            # The steps before the last, and what the lines below say again, would hide what matters.
+            if line not in came and not line.startswith(f"{run.id} is ") and (line in last or line[:5] != "step "):
                 say(line)
-    for line in result_lines(run):
+    for line in came:
         say(line)
     if run.damaged_lines:
         say(f"Note: {run.damaged_lines} lines of its events cannot be read and are not counted.")

@@ -49,8 +49,11 @@ def compare(left_id: str, right_id: str, as_json: bool, place: Place) -> None:
             }
         )
         return
+    say(f"RUN    {left.id}")  # an id in a heading would be in capitals, and many columns wide
+    say(f"OTHER  {right.id}")
+    say("")
     if differ:
-        print_table(("set otherwise", left.id, right.id), differ)
+        print_table(("set otherwise", "run", "other"), differ)
         say("")
     rows = [
         (
@@ -63,7 +66,7 @@ def compare(left_id: str, right_id: str, as_json: bool, place: Place) -> None:
         )
         for one in found
     ]
-    print_table(("group", "figure", left.id, right.id, "difference", ""), rows)
+    print_table(("group", "figure", "run", "other", "difference", ""), rows)
     if left.id == right.id:
         say("It is one run beside itself.")
     say("One run against one run: seeds alone move results by several points (exuvia train ablate measures that).")

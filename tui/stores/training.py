@@ -27,11 +27,11 @@ class TrainingStore:
 
     def load(self) -> TrainingView:
         """Read what is new."""
-        from core.curation import promotion
+        from core.curation import promotion, training
         from core.curation.jobs import by_time
 
         runs: list[TrainingRun] = []
-        for name in sorted(self._names(), key=by_time, reverse=True):
+        for name in sorted(training.names(self.project), key=by_time, reverse=True):
             try:
                 runs.append(self._run(name))
             except (ExuviaError, OSError):
@@ -52,13 +52,6 @@ class TrainingStore:
             root = self.project.training / name
             found += [jobs.alive(root), *(_stamp(path) for path in _files(root))]
         return tuple(found)
-
-    def _names(self) -> list[str]:
-        try:
-            with os.scandir(self.project.training) as entries:
-                return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
 
     def _run(self, name: str) -> TrainingRun:
         from core.curation.training import Reader

@@ -20,9 +20,11 @@ from tui.stores.training_figures import (
     shown,
 )
 from tui.widgets.line_list import Row
-from tui.widgets.spans import Line, Span, fit, short
+from tui.widgets.spans import Line, Span, fit, short, width_of
 
 _NAME = 18
+_COLUMN = 12
+"""Cells of a column of two runs beside each other."""
 
 
 def figure_rows(run: TrainingRun, width: int) -> list[Row]:
@@ -102,8 +104,9 @@ def compared_rows(left: TrainingRun, right: TrainingRun, width: int) -> list[Row
     """Return two runs beside each other: what was set otherwise, what came on held-out tasks, and each figure."""
     name = max(18, min(36, width - 56))
     differ = settings_differ(left, right)
-    rows = [_heading("Set otherwise", ("marked", "selected"), name)]
-    rows += [_settings(key, one, other, name, width) for key, one, other in differ]
+    room = _settings_room(differ, name, width)
+    rows = [_settings_heading(name, room)]
+    rows += [_settings(key, one, other, name, room) for key, one, other in differ]
     if not differ:
         rows.append(Row("same", (((" nothing: the two runs have the same settings", "dim"),),), selectable=False))
     group = ""
@@ -119,28 +122,42 @@ def compared_rows(left: TrainingRun, right: TrainingRun, width: int) -> list[Row
 
 
 def _heading(title: str, columns: tuple[str, ...], name: int) -> Row:
-    words = "".join(fit(word, 12, right=True) for word in columns)
+    words = "".join(fit(word, _COLUMN, right=True) for word in columns)
     return Row(f"heading:{title}", (((fit(title, name + 1), "title"), (words, "dim")),), selectable=False)
 
 
-def _settings(key: str, left: str, right: str, name: int, width: int) -> Row:
-    room = max(8, (width - name - 3) // 2)
-    line: Line = (
-        (" " + fit(key, name), "plain"),
-        (fit(left, room, right=room < 14), "dim"),
-        ("  ", "plain"),
-        (short(right, room), "plain"),
-    )
+def _settings_room(differ: Sequence[tuple[str, str, str]], name: int, width: int) -> int:
+    """Return the cells of a column of settings: those of the figures below where the values fit, else what is left."""
+    longest = max((width_of(value) for _, *values in differ for value in values), default=0)
+    return _COLUMN if longest < _COLUMN else max(_COLUMN, min(longest, (width - name - 3) // 2))
+
+
+def _settings_heading(name: int, room: int) -> Row:
+    words = _two("marked", "selected", room)
+    line: Line = ((fit("Set otherwise", name + 1), "title"), (words[0], "dim"), (words[1], "dim"))
+    return Row("heading:Set otherwise", (line,), selectable=False)
+
+
+def _settings(key: str, left: str, right: str, name: int, room: int) -> Row:
+    words = _two(left, right, room)
+    line: Line = ((" " + fit(key, name), "plain"), (words[0], "dim"), (words[1], "plain"))
     return Row(f"setting:{key}", (line,), find=f"set {key} {left} {right}")
+
+
+def _two(left: str, right: str, room: int) -> tuple[str, str]:
+    """Return two columns: numbers and words to the right as the figures are, long values from the left."""
+    if room == _COLUMN:
+        return fit(left, room, right=True), fit(right, room, right=True)
+    return " " + fit(left, room), " " + short(right, room)
 
 
 def _compared(one: Compared, name: int, width: int) -> Row:
     label = dict(ARMS).get(one.name, one.name.strip())
     line: list[Span] = [
         (" " + fit(label, name), "plain"),
-        (fit(shown(one.left, one.unit), 12, right=True), "dim"),
-        (fit(shown(one.right, one.unit), 12, right=True), "plain"),
-        (fit(_signed(one), 12, right=True), "dim" if one.note else "strong"),
+        (fit(shown(one.left, one.unit), _COLUMN, right=True), "dim"),
+        (fit(shown(one.right, one.unit), _COLUMN, right=True), "plain"),
+        (fit(_signed(one), _COLUMN, right=True), "dim" if one.note else "strong"),
         ("  " + short(one.note, max(4, width - name - 39)), "dim"),
     ]
     return Row(f"compared:{one.group}:{one.name}", (tuple(line),), find=f"{one.group} {label} {one.note}")
