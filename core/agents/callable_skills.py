@@ -21,12 +21,12 @@ from core.agents.tools.commands import Shell
 from core.agents.tools.subagents import ChildWish
 from core.foundation import strict_json
 from core.foundation.clock import short_id
-from core.foundation.errors import ExuviaError, UsageError
+from core.foundation.errors import ExuviaError
 from core.foundation.visible import decode, visible_line
 from core.skillrepo.document import SkillDocument, installed
-from core.strategy.documents.reading import read
-from core.strategy.documents.skill import FILE, SkillSchema
+from core.strategy.documents.skill import SkillSchema
 from core.strategy.execution.skills import RAISED, TIMEOUT, Call, Outcome, Skill
+from core.strategy.schema.directory import skills_in
 
 SCRIPTS = ("call", "call.py", "call.sh")
 _SHOWN = 400  # characters of what a skill said that did not answer as it should
@@ -46,25 +46,16 @@ class CallableSkill:
 
 def callables(skills: Path) -> tuple[tuple[CallableSkill, ...], tuple[str, ...]]:
     """Return the callable skills below `skills` by name, and a sentence for each schema that can't be taken."""
+    told = skills_in(skills)
     found: list[CallableSkill] = []
-    told: list[str] = []
     for document in installed(skills):
-        folder = skills / document.name
-        file = folder / FILE
-        if not file.is_file() or file.is_symlink():
+        schema = told.schemas.get(document.name)
+        if schema is None:
             continue
-        try:
-            schema, source = read(decode(file.read_bytes()), SkillSchema, f"skills/{folder.name}/{FILE}")
-            if schema.skill != folder.name:
-                told.append(str(source.fault(("skill",), f"is not {folder.name}, as the folder is named")))
-                continue
-        except UsageError as error:
-            told.append(str(error))
-            continue
-        scripts = (folder / "scripts" / name for name in SCRIPTS)
+        scripts = (skills / document.name / "scripts" / name for name in SCRIPTS)
         script = next((one for one in scripts if one.is_file() and not one.is_symlink()), None)
         found.append(CallableSkill(document, schema, script))
-    return tuple(found), tuple(told)
+    return tuple(found), tuple(str(fault) for fault in told.faults)
 
 
 def as_skills(

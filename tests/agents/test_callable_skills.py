@@ -70,8 +70,8 @@ def test_a_schema_beside_the_text_makes_a_skill_callable(tmp_path: Path) -> None
     install(tmp_path, "other", schema=SCHEMA.replace("{name}", "stranger"))
     found, told = callables(tmp_path)
     assert [(one.schema.skill, one.script is not None) for one in found] == [("query_order", True)]
-    assert told[0].startswith("skills/half/skill.yaml:1:1: failure_modes: is missing")
-    assert told[1].startswith("skills/other/skill.yaml:1:1: skill: is not other")
+    assert told[0].startswith("half/skill.yaml:1:1: failure_modes: is missing")
+    assert told[1].startswith("other/skill.yaml:1:1: skill: is stranger")
 
 
 @confined
