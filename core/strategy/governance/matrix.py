@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -22,6 +22,8 @@ from core.strategy.conditions.tree import Literal as Constant
 from core.strategy.conditions.truth import Truth
 from core.strategy.conditions.view import View
 from core.strategy.documents.release import ModelFit, Release
+from core.strategy.documents.strategy import Strategy
+from core.strategy.execution.suggestion import Suggestion
 
 Status = Literal["untested", "compatible", "adapted", "incompatible"]
 CONFIDENCE = "intent.confidence"
@@ -68,6 +70,41 @@ class Trial:
     values: Mapping[str, Any]
     memory: Memory
     now: datetime
+
+
+async def put(
+    strategy: Strategy, ask: Callable[[str], Awaitable[Suggestion]], memory: Memory, now: datetime
+) -> tuple[Trial, ...]:
+    """Put a strategy's routing examples to a model and return the trials (S118).
+
+    `ask` gives the model's suggestion for an utterance. It alone says intent and confidence; everything else of the
+    context is what the example sets.
+    """
+    if strategy.trigger is None:
+        return ()
+    examples = [(one, True) for one in strategy.trigger.examples.fire]
+    examples += [(one, False) for one in strategy.trigger.examples.no_fire]
+    found = []
+    for example, should_fire in examples:
+        said = await ask(example.utterance)
+        values: dict[str, Any] = {"utterance": example.utterance}
+        for path, value in example.set.items():
+            _set(values, path, value)
+        values["intent"] = {"name": said.intent, "skill": said.intended_skill}
+        if said.confidence is not None:
+            values["intent"]["confidence"] = said.confidence
+        found.append(Trial(example.utterance, should_fire, values, memory, now))
+    return tuple(found)
+
+
+def _set(values: dict[str, Any], path: str, value: Any) -> None:
+    *holders, last = path.split(".")
+    for name in holders:
+        held = values.get(name)
+        inner = dict(held) if isinstance(held, Mapping) else {}
+        values[name] = inner
+        values = inner
+    values[last] = value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from core.strategy.conditions.memory import Memory
 from core.strategy.conditions.registry import registry_of
 from core.strategy.documents.reading import read
 from core.strategy.documents.release import BankSettings, Release
-from core.strategy.governance.matrix import Cell, Trial, change, matrix, regress, require, threshold, with_fit
+from core.strategy.execution.suggestion import Suggestion
+from core.strategy.governance.matrix import Cell, Trial, change, matrix, put, regress, require, threshold, with_fit
+from tests.strategy.feedback.making import strategy
 
 REGISTRY = registry_of(BankSettings(), ())
 WHEN = compile_condition('intent.name == "refund" && intent.confidence > 0.85', REGISTRY)
@@ -97,3 +99,31 @@ def test_a_release_file_takes_the_cell_over() -> None:
     known = with_fit(RELEASE, found).compat.models
     assert (known["new"].status, known["old"].status) == ("adapted", "compatible")
     assert matrix({"shop.one": with_fit(RELEASE, found)}, ["new"]) == (found,)
+
+
+@pytest.mark.meets("S118")
+async def test_routing_examples_are_put_to_the_new_model() -> None:
+    one = strategy(
+        f"trigger:\n  when: '{WHEN.text} && order.paid'\n  examples:\n"
+        "    fire: [{utterance: money back, set: {intent.name: refund, intent.confidence: 0.99, order.paid: true}}]\n"
+        "    no_fire: [{utterance: hello, set: {order.paid: true}}, {utterance: refund?, set: {order.paid: false}}]"
+    )
+    said = {"money back": 0.7, "refund?": 0.9}
+
+    async def ask(utterance: str) -> Suggestion:
+        return Suggestion("refund", said[utterance]) if utterance in said else Suggestion("talk")
+
+    trials = await put(one, ask, Memory((), 1, None), datetime(2026, 6, 1, tzinfo=UTC))
+    assert [(trial.utterance, trial.should_fire) for trial in trials] == [
+        ("money back", True),
+        ("hello", False),
+        ("refund?", False),
+    ]
+    assert trials[0].values["order"] == {"paid": True}
+    assert trials[0].values["intent"] == {"name": "refund", "skill": "", "confidence": 0.7}
+    assert one.trigger is not None
+    condition = compile_condition(one.trigger.when, registry_of(BankSettings(registry={"order.paid": "boolean"}), ()))
+    found = regress(one.id, condition, trials, "new")
+    assert (found.cell.status, found.wrong) == ("adapted", ("money back",))
+    assert found.cell.settings["intent.confidence"] < 0.7
+    assert await put(strategy("plan: {run: look}"), ask, Memory((), 1, None), datetime(2026, 6, 1, tzinfo=UTC)) == ()
