@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from core.curation import jobs, promotion, training_presets
 from core.curation.training_presets import Preset
 from core.foundation import strict_json
+from core.foundation.errors import UsageError
 from core.state import approvals
 from core.state.paths import ProjectPaths
 from tests.curation.training_files import ENDED, RUN, GiveTrainer, TrainingFiles
 from tests.tui.driving import console, foot, until
 from tui import commands_training
+from tui.messages import Outcome
 from tui.stores import forms
 from tui.widgets import prompt
 
@@ -98,8 +102,6 @@ PRESETS = (
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None, dict[str, object]]]:
-    from tui.messages import Outcome
-
     found: list[tuple[str, int | None, dict[str, object]]] = []
 
     def start(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
@@ -123,6 +125,68 @@ async def test_the_form_starts_what_was_typed_after_a_y(
         await until(app, pilot, lambda text: "Started." in text)
     assert started == [("cpu-demo", 7, {"steps": 20})]
     assert forms.remembered("training")["seed"] == "7"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+async def test_a_refusal_of_the_trainer_is_shown_in_the_form_and_what_was_typed_is_kept(
+    empty: ProjectPaths,
+    started: list[tuple[str, int | None, dict[str, object]]],
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
+) -> None:
+    begin, asked, go = commands_training.start, threading.Event(), threading.Event()
+
+    def refuse(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
+        asked.set()
+        assert go.wait(20)
+        if settings:
+            raise UsageError("This can't be trained: 3 tasks are too few.", hint="Ask for fewer steps.")
+        return begin(project, preset, seed, settings)
+
+    monkeypatch.setattr(commands_training, "start", refuse)
+    async with console(empty, size) as (app, pilot):
+        await pilot.press("8", "S")
+        await until(app, pilot, lambda text: "Start: training run" in text)
+        await pilot.press("pageup", "down", *"7", "down", *"20", "pagedown", "enter", "y")
+        await until(app, pilot, lambda text: "Asking the trainer whether this can begin" in text)
+        await pilot.press("enter")  # one start at a time
+        await until(app, pilot, lambda text: "asked already" in text)
+        assert asked.is_set()
+        go.set()
+        text = await until(app, pilot, lambda text: "3 tasks are too few." in text)
+        assert "Start: training run" in text
+        assert "Ask for fewer steps." in text
+        assert "What you typed is kept" in text
+        assert "seed 7, steps 20" in text
+        await pilot.press("pageup", "down", "down", "backspace", "backspace")  # the steps
+        await until(app, pilot, lambda text: "too few" not in text)
+        await pilot.press("pagedown", "enter", "y")
+        await until(app, pilot, lambda text: "Started." in text and "Start: training run" not in text)
+    assert started == [("cpu-demo", 7, {})]
+
+
+async def test_a_form_that_is_left_while_the_trainer_is_asked_hears_of_it_in_the_console(
+    empty: ProjectPaths,
+    started: list[tuple[str, int | None, dict[str, object]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go = threading.Event()
+
+    def refuse(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:
+        assert go.wait(20)
+        raise UsageError("This can't be trained.", hint="Ask for less.")
+
+    monkeypatch.setattr(commands_training, "start", refuse)
+    async with console(empty, (80, 24)) as (app, pilot):
+        await pilot.press("8", "S")
+        await until(app, pilot, lambda text: "Start: training run" in text)
+        await pilot.press("enter", "y")
+        await until(app, pilot, lambda text: "Asking the trainer" in text)
+        await pilot.press("escape")
+        await until(app, pilot, lambda text: "Start: training run" not in text)
+        go.set()
+        await until(app, pilot, lambda text: "This can't be trained." in text and "Ask for less." in text)
+    assert started == []
 
 
 async def test_the_form_says_what_is_wrong_beside_its_field(
@@ -198,8 +262,6 @@ async def test_the_form_tells_the_time_what_trains_already_and_every_key_as_it_w
 async def test_a_run_started_here_is_selected_once_it_is_listed(
     live: TrainingFiles, empty: ProjectPaths, give_trainer: GiveTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tui.messages import Outcome
-
     new = "cpu-demo-20260102-100000-cccc"
 
     def start(project: ProjectPaths, preset: str, seed: int | None, settings: dict[str, object]) -> Outcome:

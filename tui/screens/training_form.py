@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
+from textual.message import Message
 
 from core.curation import training_presets
 from core.curation.training_presets import Preset
@@ -30,13 +31,23 @@ if TYPE_CHECKING:
     from tui.screens.frame import Frame
 
 _REMEMBERED = "training"
-Send = Callable[[str, int | None, dict[str, Any]], None]
+Answer = Callable[[Outcome], None]
+Send = Callable[[str, int | None, dict[str, Any], Answer], None]
+
+
+class Answered(Message):
+    """A run was started, or the trainer says why it can't be."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        super().__init__()
 
 
 class TrainingForm(ConsoleScreen):
     """What to train, field by field. Esc leaves; what was typed is there again next time.
 
-    Invariant: `values` is what is on screen; `send` hears a preset, a seed and settings only after a y.
+    Invariant: `values` is what is on screen; `send` hears a preset, a seed and settings only after a y, one start at a
+    time. The form stays until the run has begun: a refusal is shown in it, beside what is to be mended.
     """
 
     BINDINGS = bindings("global", only=("back", "redraw", "interrupt"))
@@ -50,6 +61,8 @@ class TrainingForm(ConsoleScreen):
         super().__init__(id="training-form")
         self._presets, self._runs, self._send = tuple(presets), tuple(runs), send
         self.values = training_form.filled(forms.remembered(_REMEMBERED), self._presets)
+        self._starting = False
+        self._refusal: Outcome | None = None
 
     def compose(self) -> ComposeResult:
         yield Bar(id="form-title", reverse=True)
@@ -89,6 +102,8 @@ class TrainingForm(ConsoleScreen):
         self.query_one("#form-rule", Rule).show(((one.label if one else "Start", "strong"),))
         self.query_one("#form-says", Told).show([((" ", "plain"), *line) for line in wrap(((said, "plain"),), width)])
         told: list[Line] = [((lines.faults[""], "bad"),)] if "" in lines.faults else self._about()
+        if self._refusal is not None:
+            told = [((self._refusal.text, "bad"),), ((self._refusal.hint, "plain"),), *told]
         table = self.query_one("#form-table", Told)
         shown = [((" ", "plain"), *line) for each in told for line in wrap(each, width)]
         room = max(2, self.size.height - _AROUND - lines.row_count())
@@ -131,6 +146,7 @@ class TrainingForm(ConsoleScreen):
         event.stop()
         self.query_one(Prompt).clear()
         self.values = dict(self.query_one(FormLines).values)
+        self._refusal = None  # it spoke of other values
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
@@ -146,6 +162,9 @@ class TrainingForm(ConsoleScreen):
     def on_form_lines_sent(self, event: FormLines.Sent) -> None:
         event.stop()
         lines, prompt = self.query_one(FormLines), self.query_one(Prompt)
+        if self._starting:
+            prompt.flash(" The trainer is being asked already; Esc leaves it to that.")
+            return
         faults = training_form.faults_of(self.values, self._presets)
         if faults:
             lines.shown_faults |= {one.name for one in lines.fields}
@@ -162,8 +181,10 @@ class TrainingForm(ConsoleScreen):
         def answered(yes: bool) -> None:
             if yes:
                 self._keep()
-                self.dismiss()
-                self._send(preset, seed, settings)
+                self._starting, self._refusal = True, None
+                self._says()
+                prompt.flash(" Asking the trainer whether this can begin...")
+                self._send(preset, seed, settings, self._answer)
             else:
                 prompt.flash(" Not started.")
 
@@ -172,6 +193,22 @@ class TrainingForm(ConsoleScreen):
         words = training_form.in_words(self.values, self._presets)
         room = max(20, (self.size.width or 80) - len(time) - 35)
         prompt.confirm(f"Train {short(words, room)}?{time}", answered)
+
+    def _answer(self, outcome: Outcome) -> None:
+        """Take what came of a start; called from a thread."""
+        self.post_message(Answered(outcome))
+
+    def on_answered(self, event: Answered) -> None:
+        event.stop()
+        self._starting = False
+        if not self.stands:
+            return  # left meanwhile: the frame says what came of it
+        if event.outcome.ok:
+            self.dismiss()
+            return
+        self._refusal = event.outcome
+        self._says()
+        self.query_one(Prompt).flash(" Not started. What you typed is kept.", "bad")
 
     def run_action_by_id(self, action_id: str) -> None:
         if action_id in ("back", "interrupt"):
@@ -219,15 +256,19 @@ def _push(frame: Frame, presets: Sequence[Preset]) -> None:
         frame.app.push_screen(TrainingForm(presets, frame.view.training.runs, partial(_start, frame)))
 
 
-def _start(frame: Frame, preset: str, seed: int | None, settings: dict[str, Any]) -> None:
+def _start(frame: Frame, preset: str, seed: int | None, settings: dict[str, Any], answer: Answer) -> None:
     from tui.screens.panes.training_parts import RunStarted, TrainingParts
 
     pane = frame.query_one(TrainingParts)
 
     def start(_: Work) -> Outcome:
-        outcome = commands_training.start(frame.project, preset, seed, settings)
+        try:
+            outcome = commands_training.start(frame.project, preset, seed, settings)
+        except Exception as error:  # also one that nobody foresaw: the form waits for an answer
+            outcome = failure(error)
         if outcome.made:
             pane.post_message(RunStarted(outcome.made))
+        answer(outcome)
         return outcome
 
     frame.start(start, f"starting training by {preset}")
