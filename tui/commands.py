@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.foundation.errors import NotFoundError
+from core.foundation.errors import ConflictError, NotFoundError
 from core.state.paths import ProjectPaths
 from tui.messages import Outcome
 
@@ -71,7 +71,10 @@ def _goes_on(project: ProjectPaths, item_id: str, text: str) -> Outcome:
     except NotFoundError:
         return Outcome(text, "The run that asked is not here.")
     if state in ("blocked", "dead", "stopped"):
-        runs.resume(project, approval.run_id)
+        try:
+            runs.resume(project, approval.run_id)
+        except ConflictError as error:
+            return Outcome(text, f"The run that asked waits: {error} Then C goes on.")
         return Outcome(text, "The run that asked goes on.")
     return Outcome(text, "The run goes on.")
 
@@ -84,19 +87,19 @@ def tell(project: ProjectPaths, session_or_run: str, text: str) -> Outcome:
     return Outcome(f"Told {word.session_id}.", "Read before its next request.")
 
 
-def start(project: ProjectPaths, spec: RunSpec) -> tuple[str, Outcome]:
-    """Start a run; return its id and what to say."""
+def start(project: ProjectPaths, spec: RunSpec, *, beside: bool = False) -> tuple[str, Outcome]:
+    """Start a run, also `beside` another program's; return its id and what to say."""
     from core.evolution import runs
 
-    run_id = runs.start(project, spec)
+    run_id = runs.start(project, spec, beside=beside)
     return run_id, Outcome(f"Started {run_id}.", "It goes on without the console; K stops it.")
 
 
-def resume(project: ProjectPaths, run_id: str) -> Outcome:
-    """Go on with a run that stopped, blocked, failed or died; finished cells stay."""
+def resume(project: ProjectPaths, run_id: str, *, beside: bool = False) -> Outcome:
+    """Go on with a run that stopped, blocked, failed or died, also `beside` another program's; finished cells stay."""
     from core.evolution import runs
 
-    runs.resume(project, run_id)
+    runs.resume(project, run_id, beside=beside)
     return Outcome(f"Run {run_id} goes on.", "What was finished was kept.")
 
 

@@ -40,6 +40,8 @@ from core.state.locks import LockedError, held
 from core.state.rollback import recover
 
 HEARTBEAT_S = 1.0
+LOOKED_AT_S = 1.0
+"""Whoever asks whether a run's lock is held takes it for an instant; an engine that begins then tries again."""
 
 
 class Engine:
@@ -279,7 +281,7 @@ def main(arguments: Sequence[str] | None = None, flows: Callable[[RunSpec], Flow
         return ExitCode.USAGE
     run = RunPaths(Path(given[0]).resolve())
     try:
-        with held(run.lock, timeout_s=0):
+        with held(run.lock, timeout_s=LOOKED_AT_S):
             return asyncio.run(_run(run, flows))
     except LockedError as error:
         print(f"{error} {error.hint}", file=sys.stderr)  # noqa: T201  # the log is its terminal

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from core.agents.isolation import processes
 from core.evolution.events import EventName, Journal, read_journal
 from core.evolution.orphans import clean_orphans
+from core.evolution.others import BesideError, refuse_company, refuse_held, refuse_unseen
 from core.evolution.run_paths import ENGINE, ENGINES, Kind
 from core.evolution.run_view import ENDED, RunView, fold_view, is_observed
 from core.evolution.specs import (
@@ -40,6 +41,7 @@ from core.state.locks import held
 from core.state.paths import AgentPaths, ProjectPaths, check_id
 
 __all__ = [
+    "BesideError",
     "BuildSpec",
     "CurateSpec",
     "EvaluateSpec",
@@ -63,14 +65,24 @@ _FOLLOW_S = 0.2
 _LOG_TAIL = 4096  # bytes of the engine's log that are looked at for its last words
 
 
-def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, after: str | None = None) -> str:
+def start(
+    project: ProjectPaths,
+    spec: RunSpec,
+    *,
+    run_id: str | None = None,
+    after: str | None = None,
+    beside: bool = False,
+) -> str:
     """Start a run and return its id. Raises UsageError where the spec cannot lead anywhere, ConflictError where
-    another run works on the agent; `after` names the run that hands over to this one.
+    another run works on the agent; `after` names the run that hands over to this one. Raises BesideError where
+    another program's loop works on it, unless `beside` says that this is known and meant.
 
     The run's process is in a session of its own: closing the terminal or the console does not reach it.
     """
     readonly.refuse(project.root)
     _check(project, spec, after)
+    if not beside and after is None:
+        refuse_company(project.agent(spec.agent_id), list_runs(project))
     run = run_paths(project, run_id or new_run_id(spec.kind))
     with _starting(project):
         _check(project, spec, after)  # another may have started between
@@ -82,10 +94,11 @@ def start(project: ProjectPaths, spec: RunSpec, *, run_id: str | None = None, af
     return run.id
 
 
-def resume(project: ProjectPaths, run_id: str) -> str:
+def resume(project: ProjectPaths, run_id: str, *, beside: bool = False) -> str:
     """Go on with a run that is blocked, stopped, failed or dead; finished cells stay. Returns its id.
 
-    Raises ConflictError where it or another run on its agent runs, UsageError where there is nothing to go on with.
+    Raises ConflictError where it or another run on its agent runs, BesideError as `start` does, UsageError where
+    there is nothing to go on with.
     """
     readonly.refuse(project.root)
     run = _existing(project, run_id)
@@ -95,10 +108,13 @@ def resume(project: ProjectPaths, run_id: str) -> str:
     deadline = time.monotonic() + LEAVING_S
     while view.state in ENDED and is_alive(run) and time.monotonic() < deadline:
         time.sleep(0.02)  # it has said its last word and is on its way out
+    if not beside and not is_alive(run):
+        refuse_company(project.agent(view.agent_id), list_runs(project))
     said = _lives(run)
     with _starting(project):
         if is_alive(run):
             raise ConflictError(f"Run {run_id} is running (process {view.pid}).", hint="Follow it: exuvia runs show")
+        refuse_held(run)
         _alone(project.agent(view.agent_id), run_id)
         _launch(run, view.kind)
     deadline = time.monotonic() + LEAVING_S
@@ -195,10 +211,12 @@ def exit_of(view: RunView) -> int:
 
 def live_run(agent: AgentPaths) -> str | None:
     """Return the id of a living run on `agent`, for a rollback to refuse by."""
-    for view in list_runs(agent.project):
-        if view.agent_id == agent.id and view.state in {"running", "waiting"}:
-            return view.run_id
-    return None
+    return _living(agent, list_runs(agent.project))
+
+
+def _living(agent: AgentPaths, views: Iterable[RunView]) -> str | None:
+    alive = (view.run_id for view in views if view.agent_id == agent.id and view.state in {"running", "waiting"})
+    return next(alive, None)
 
 
 def is_alive(run: RunPaths) -> bool:
@@ -258,11 +276,13 @@ def _check(project: ProjectPaths, spec: RunSpec, after: str | None) -> None:
 
 
 def _alone(agent: AgentPaths, but: str | None) -> None:
-    """Raise ConflictError where a run other than `but` works on the agent."""
-    if (holder := live_run(agent)) not in {None, but}:
+    """Raise ConflictError where a run other than `but` works on the agent, in sight or out of it."""
+    known = list_runs(agent.project)
+    if (holder := _living(agent, known)) not in {None, but}:
         raise ConflictError(
             f"Run {holder} is working on agent {agent.id}.", hint=f"Wait for it, or stop it: exuvia runs stop {holder}"
         )
+    refuse_unseen(agent, known, but)
 
 
 def _starting(project: ProjectPaths) -> AbstractContextManager[None]:

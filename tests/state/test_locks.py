@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.state.locks import LockedError, held
+from core.state.locks import LockedError, held, is_held
 
 HOLDER = """
 import sys, time
@@ -87,3 +87,19 @@ def test_an_error_inside_lets_go_and_children_do_not_hold(tmp_path: Path) -> Non
     finally:
         children[0].kill()
         children[0].wait()
+
+
+def test_whether_a_lock_is_held_is_told_without_taking_or_making_it(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    assert not is_held(lock)
+    assert not lock.exists()
+    for kind in ("alone", "shared"):
+        process = hold(lock, kind)
+        try:
+            assert is_held(lock)
+        finally:
+            process.kill()
+            process.wait()
+        assert not is_held(lock)
+    with held(lock, timeout_s=0):
+        assert is_held(lock)

@@ -13,12 +13,16 @@ import pytest
 from core.state.paths import ProjectPaths
 from core.state.scoreboard import read_scoreboard
 from tests.cli.program import tree_hash
-from tests.evolution.foreign import BUILDER, CASES, SOLVER, World
+from tests.evolution.foreign import BENCHMARK, BUILDER, CASES, SOLVER, World
 from tests.evolution.replay import FIXTURE, Event, Replay
 from tests.tui.driving import console, until
+from tui.screens.deeds import is_anothers
+from tui.screens.starting import StartScreen
+from tui.stores import start_form
 from tui.stores.console import WAKES, ConsoleStore, ConsoleView
 from tui.stores.matrix import Cell, MatrixPage
 from tui.stores.runs import Subject
+from tui.widgets import prompt
 
 CSV = Subject("csv_helper", "csv-cleanup")
 OPTIMIZE = "Use the agent-optimization Skill on solver with riddles."
@@ -196,6 +200,32 @@ async def test_a_rollback_under_another_programs_loop_asks_first(tmp_path: Path)
         await until(app, pilot, lambda text: "Nothing was changed" in text)
     assert agent.config.read_bytes() == before
     assert not project.own.exists()
+
+
+async def test_a_start_under_another_programs_loop_asks_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, bool]] = []
+    monkeypatch.setattr(prompt, "GUARD_S", 0.0)
+    world = World(tmp_path)
+    case = world.benchmark.case(CASES[0])
+    case.statement_readme.parent.mkdir(parents=True)
+    case.statement_readme.write_text("do it\n")
+    world.session(BUILDER, OPTIMIZE).evaluator(CASES[0])
+    async with console(world.project, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda text: "observed" in text)
+        form = StartScreen(
+            start_form.gather(world.project, ()),
+            {"kind": "optimize", "agent_id": SOLVER, "benchmark_id": BENCHMARK, "model": "rehearsal/rehearsal-1"},
+            lambda spec, beside: sent.append((spec.kind, beside)),
+            lambda agent_id: is_anothers(app.frame.view, agent_id),
+        )
+        await app.push_screen(form)
+        await pilot.press("enter")
+        await until(app, pilot, lambda text: "Another program seems at work on solver. Start the Optimizer" in text)
+        await pilot.press("n")
+        await until(app, pilot, lambda text: "Not started" in text)
+        assert sent == []
+        await pilot.press("enter", "y")
+        await until(app, pilot, lambda text: sent == [("optimize", True)])
 
 
 @pytest.mark.parametrize("inside", ["", SOLVER])

@@ -170,7 +170,7 @@ def _number(value: object) -> str:
 
 def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> None:
     """Say what was decided, and let the run that waits for it go on where that is wanted."""
-    from core.evolution.runs import read_run
+    from core.evolution.runs import BesideError, read_run
     from core.evolution.runs import resume as resume_run
 
     run_id = desk.get(place.project, decision.id)[0].run_id  # a chat's question belongs to no run
@@ -179,7 +179,11 @@ def _tell(place: Place, decision: Decision, *, resume: bool, as_json: bool) -> N
     except NotFoundError:
         waits = False  # the decision stands; the run that asked has been taken away
     if waits and resume:
-        resume_run(place.project, run_id)
+        try:
+            resume_run(place.project, run_id)
+        except BesideError as error:
+            error.hint = here(f"Your decision stands. To go on all the same: exuvia runs resume {run_id} --beside")
+            raise
     if as_json:
         print_json({"decision": decision.model_dump(mode="json"), "run_id": run_id, "resumed": waits and resume})
         return

@@ -113,7 +113,7 @@ def curate(
             **common_fields(place, work, cells, others=sessions * (1 if dry_run else rounds)),
         }
     )
-    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, work, as_json=as_json)
 
 
 def say_curation(view: RunView) -> None:

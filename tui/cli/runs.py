@@ -199,14 +199,15 @@ def stop(run_id: str, as_json: bool, place: Place) -> None:
 @runs.command("resume", epilog="Example:  exuvia runs resume RUN --follow")
 @click.argument("run_id", metavar="RUN")
 @click.option("--follow", "-f", is_flag=True, help="Tell what happens until it ends.")
+@click.option("--beside", is_flag=True, help="Also where another program seems to work on its agent.")
 @json_option
 @place_options
-def resume(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
+def resume(run_id: str, follow: bool, beside: bool, as_json: bool, place: Place) -> int | None:
     """Go on with RUN where it stopped, was killed or waited; no finished cell is run again."""
     from core.evolution import runs as engine
     from tui.cli.progress import follow as tell
 
-    engine.resume(place.project, run_id)
+    engine.resume(place.project, run_id, beside=beside)
     if follow:
         view = tell(place.project, run_id)
         if as_json:

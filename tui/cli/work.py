@@ -31,6 +31,7 @@ def work_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Budget in money.")
     @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Budget in tokens.")
     @click.option("--allow-unisolated", is_flag=True, help="Run even where the kernel cannot confine. Not safe.")
+    @click.option("--beside", is_flag=True, help="Start although another program seems to work on the agent.")
     @click.option("--detach", is_flag=True, help="Start it and return; follow it with 'exuvia runs show'.")
     @functools.wraps(command)
     def with_work(
@@ -41,6 +42,7 @@ def work_options(command: Callable[..., R]) -> Callable[..., R]:
         max_cost: float | None,
         max_tokens: int | None,
         allow_unisolated: bool,
+        beside: bool,
         detach: bool,
         **kwargs: Any,
     ) -> R:
@@ -50,6 +52,7 @@ def work_options(command: Callable[..., R]) -> Callable[..., R]:
             "concurrency": concurrency,
             "budgets": {"cost_usd": max_cost, "tokens": max_tokens},
             "allow_unisolated": allow_unisolated,
+            "beside": beside,
             "detach": detach,
         }
         return command(*args, work=work, **kwargs)
@@ -97,14 +100,15 @@ def asking_fields(*, ask_calls: bool) -> dict[str, str]:
     return {"tool_approval": "always-ask", "detached_ask": "wait"} if ask_calls else {"detached_ask": "exit"}
 
 
-def carry_out(place: Place, spec: RunSpec, *, detach: bool, as_json: bool) -> int:
+def carry_out(place: Place, spec: RunSpec, work: dict[str, Any], *, as_json: bool) -> int:
+    """Start a run by the options of `work_options`, and follow it to its end unless it is detached."""
     from core.evolution import runs
     from core.evolution.specs import run_paths
     from tui.cli.progress import follow
     from tui.cli.runs import run_facts
 
-    run_id = runs.start(place.project, spec)
-    if detach:
+    run_id = runs.start(place.project, spec, beside=work["beside"])
+    if work["detach"]:
         if as_json:
             print_json({"run_id": run_id})
         else:
@@ -196,7 +200,7 @@ def build(
             **common_fields(place, work, build_cells(pilots), role=True),
         }
     )
-    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, work, as_json=as_json)
 
 
 def cells_of(place: Place, agent_id: str, benchmark_id: str) -> int:
@@ -240,7 +244,7 @@ def optimize(
             **common_fields(place, work, cells, role=True),
         }
     )
-    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, work, as_json=as_json)
 
 
 @click.command("try", epilog="Example:  exuvia try data_helper data-chores --hypothesis 'Reading notes first helps.'")
@@ -267,7 +271,7 @@ def try_edit(
             **common_fields(place, work, cells_of(place, agent_id, benchmark_id) * runs),
         }
     )
-    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, work, as_json=as_json)
 
 
 @click.command(epilog="Example:  exuvia evaluate data_helper data-chores --runs 2")
@@ -300,7 +304,7 @@ def evaluate(
             **common_fields(place, work, cells_of(place, agent_id, benchmark_id) * runs),
         }
     )
-    return carry_out(place, spec, detach=work["detach"], as_json=as_json)
+    return carry_out(place, spec, work, as_json=as_json)
 
 
 @click.command(epilog="Example:  exuvia run data_helper -m 'Count the lines of data.csv.' --workspace ./work")

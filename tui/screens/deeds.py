@@ -31,7 +31,7 @@ class Listener:
     why: str = ""
 
 
-_ANOTHER = "Another program seems at work on"
+ANOTHER = "Another program seems at work on"
 
 
 class Deeds:
@@ -153,7 +153,7 @@ class Deeds:
 
         self.prompt.ask(f"Tell the {target.name}:", told)
 
-    def resume(self, run: RunLine | None) -> None:
+    def resume(self, view: ConsoleView, run: RunLine | None) -> None:
         """Ask whether to go on with a run that ended before its work was done."""
         if run is None:
             self.prompt.flash(" There is no run to go on with.", "plain", "S starts one")
@@ -166,7 +166,10 @@ class Deeds:
         else:
             where = f" at {run.step}" if run.step else ""
             question = f"Go on with the {run.role}, {run.state}{where}? Finished cells stay; budgets count anew."
-            self._sure(question, partial(commands.resume, self.project, run.run_id), "resuming")
+            beside = is_anothers(view, run.agent_id)
+            if beside:
+                question = f"{ANOTHER} {run.agent_id}. Go on with the {run.role}{where} beside it?"
+            self._sure(question, partial(commands.resume, self.project, run.run_id, beside=beside), "resuming")
 
     def roll_back(self, view: ConsoleView, version: int | None, *, ask: bool) -> None:
         """Roll back at once; ask where a run must be stopped for it, or `ask` says that the key may be a slip."""
@@ -190,8 +193,8 @@ class Deeds:
         do = partial(commands.roll_back, self.project, agent_id, goal, live)
         if live:
             self._sure(f"Run {live} works on {agent_id}. Stop it and roll back to v{goal}?", do, "stopping the run")
-        elif _is_anothers(view, agent_id):
-            self._sure(f"{_ANOTHER} {agent_id}. Roll back to v{goal} under it?", do, "rolling back")
+        elif is_anothers(view, agent_id):
+            self._sure(f"{ANOTHER} {agent_id}. Roll back to v{goal} under it?", do, "rolling back")
         elif ask:
             self._sure(f"Roll {agent_id} back to v{goal}?", do, "rolling back")
         else:
@@ -207,8 +210,8 @@ class Deeds:
         do = partial(commands.undo, self.project, agent_id, live)
         if live:
             self._sure(f"Run {live} works on {agent_id}. Stop it and undo?", do, "stopping the run")
-        elif _is_anothers(view, agent_id):
-            self._sure(f"{_ANOTHER} {agent_id}. Undo under it?", do, "undoing")
+        elif is_anothers(view, agent_id):
+            self._sure(f"{ANOTHER} {agent_id}. Undo under it?", do, "undoing")
         else:
             self._run(do, "undoing")
 
@@ -239,6 +242,6 @@ class Deeds:
         self.prompt.confirm(question, answered)
 
 
-def _is_anothers(view: ConsoleView, agent_id: str) -> bool:
+def is_anothers(view: ConsoleView, agent_id: str) -> bool:
     """Tell whether another program seems to be at work on an agent: we can't stop it, only ask before we act."""
     return any(run.observed and run.agent_id == agent_id for run in view.sessions.live)

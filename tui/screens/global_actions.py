@@ -126,7 +126,7 @@ class GlobalActions:
         open_form(self.frame, self.frame.query_one(SessionsPane).selected())
 
     def do_continue(self) -> None:
-        self.frame.deeds.resume(self.frame.query_one(SessionsPane).selected())
+        self.frame.deeds.resume(self.frame.view, self.frame.query_one(SessionsPane).selected())
 
     def do_rollback(self) -> None:
         frame = self.frame

@@ -13,6 +13,7 @@ from tui import commands
 from tui.actions import bindings
 from tui.messages import Outcome, Said
 from tui.screens.base import ConsoleScreen
+from tui.screens.deeds import ANOTHER, is_anothers
 from tui.screens.form import START, FormLines, Told
 from tui.screens.panes.sessions import RunStarted, SessionsPane
 from tui.screens.works import failure
@@ -54,9 +55,16 @@ class StartScreen(ConsoleScreen):
     StartScreen #form-estimate { height: 2; }
     """
 
-    def __init__(self, facts: Facts, given: dict[str, str], send: Callable[[RunSpec], None]) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        given: dict[str, str],
+        send: Callable[[RunSpec, bool], None],
+        beside: Callable[[str], bool] = lambda agent_id: False,
+    ) -> None:
+        """`beside` tells whether another program seems at work on an agent; `send` hears whether that was agreed to."""
         super().__init__(id="starting")
-        self._facts, self._given, self._send = facts, given, send
+        self._facts, self._given, self._send, self._beside = facts, given, send, beside
         self.values = self._begin(given.get(KIND) or forms.remembered("last").get(KIND, ""))
         self._set_aside: dict[str, str] = {}
 
@@ -183,14 +191,19 @@ class StartScreen(ConsoleScreen):
         if expected is not None and not expected.rehearsal:
             cost = " Cost unknown." if expected.low is None else f" ${expected.low:.2f} to ${expected.high:.2f}."
 
+        beside = self._beside(spec.agent_id)
+
         def answered(yes: bool) -> None:
             if yes:
                 self._keep()
                 self.dismiss()
-                self._send(spec)
+                self._send(spec, beside)
             else:
                 prompt.flash(" Not started.")
 
+        if beside:
+            prompt.confirm(f"{ANOTHER} {spec.agent_id}. Start the {_TITLES[spec.kind]} beside it?{cost}", answered)
+            return
         prompt.confirm(f"Start the {_TITLES[spec.kind]} on {spec.agent_id} / {spec.benchmark_id}?{cost}", answered)
 
     def run_action_by_id(self, action_id: str) -> None:
@@ -236,14 +249,15 @@ def _views(project: ProjectPaths) -> tuple[RunView, ...]:
 
 def _push(frame: Frame, facts: Facts, given: dict[str, str]) -> None:
     if frame.stands and frame.app.screen is frame:
-        frame.app.push_screen(StartScreen(facts, given, partial(_start, frame)))
+        send, beside = partial(_start, frame), lambda agent_id: is_anothers(frame.view, agent_id)
+        frame.app.push_screen(StartScreen(facts, given, send, beside))
 
 
-def _start(frame: Frame, spec: RunSpec) -> None:
+def _start(frame: Frame, spec: RunSpec, beside: bool) -> None:
     sessions = frame.query_one(SessionsPane)
 
     def do(work: Work) -> Outcome:
-        run_id, outcome = commands.start(frame.project, spec)
+        run_id, outcome = commands.start(frame.project, spec, beside=beside)
         sessions.post_message(RunStarted(run_id))
         return outcome
 
