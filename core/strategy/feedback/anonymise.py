@@ -2,7 +2,7 @@
 
 Phones, e-mails, payment cards, national ids, IBANs, codes of orders and accounts, IP addresses and names become
 placeholders such as <phone-1>; the same identifier, however it is written, gets the same one, so a text stays useful.
-What is not looked for: streets and places, faces, and names that nobody gives as names. It is careful rather than
+What is not looked for in free text: streets and places, and names that nobody gives as names. It is careful rather than
 exact: a number of nine digits and more that is no date and no price is taken for an identifier.
 """
 
@@ -28,6 +28,7 @@ _KEYS: Mapping[str, str] = {
     **dict.fromkeys(("ip", "ip_address"), "ip"),
     **dict.fromkeys(("order_id", "order_number", "ticket_id", "tracking_number", "parcel_id", "订单号"), "order"),
     **dict.fromkeys(("card", "card_number", "iban", "account", "account_number", "wechat", "qq", "token"), "account"),
+    **dict.fromkeys(("address", "shipping_address", "street", "地址", "收货地址"), "address"),
     **dict.fromkeys(("id_number", "ssn", "passport", "身份证"), "nationalid"),
 }
 """Keys of structured values whose whole value is an identifier, whatever it looks like."""

@@ -27,8 +27,9 @@ class BadCase:
     """One thing that went wrong. All texts in it are anonymised.
 
     `reasons` are some of "validation_failed", "fallback", "timeout", "failed". `skill` and `check` are where it
-    failed, "" where that isn't known. `calls` is the path that was taken, `validation` the result by level,
-    `events` the decision trace. `session` and `trace` are hashes; `segment` are attributes that many users share.
+    failed, "" where that isn't known. `calls` is the path that was taken, `validation` the result by level, `events`
+    the strategy's part of the decision trace. `session` and `trace` are hashes; `segment` are attributes that many
+    users share.
     """
 
     id: str
@@ -92,12 +93,10 @@ def capture(
     A time-out that a fallback took care of is one too: its code stands in the trace. `names` are those the session is
     known to have.
     """
+    whole, trace = trace, own(trace, execution.strategy_id)
     reasons = reasons_of(execution)
-    if (
-        not execution.dry_run
-        and "timeout" not in reasons
-        and any(_code(event).endswith(TIMEOUT) for event in trace.events)
-    ):
+    timed_out = any(_code(event).endswith(TIMEOUT) for event in trace.events)
+    if timed_out and not execution.dry_run and "timeout" not in reasons:
         reasons = (*reasons, "timeout")
     if not reasons:
         return None
@@ -123,11 +122,23 @@ def capture(
         "fallbacks": tuple(execution.fallbacks),
         "events": tuple(anonymous.value(dict(event)) for event in trace.events[:_MOST_EVENTS]),
         "session": fingerprint(execution.session),
-        "trace": execution.trace_sha256 or trace.sha256,
+        "trace": execution.trace_sha256 or whole.sha256,
         "segment": {key: execution.user[key] for key in _SEGMENTS if key in execution.user},
     }
     name = f"case-{fingerprint([content, execution.turn])}"
     return BadCase(id=name, time=execution.time, latency_ms=execution.latency_ms, **content)
+
+
+def own(trace: DecisionTrace, strategy_id: str | None) -> DecisionTrace:
+    """Return the part of a turn's trace that one strategy's own plan left, without strategies that it called.
+
+    The whole turn where the trace doesn't say where the strategy began.
+    """
+    begun = [event for event in trace.events if event["event"] == "began" and event.get("strategy") == strategy_id]
+    keys = {str(event.get("at", "")).rpartition(":")[0] for event in begun}
+    if not keys:
+        return trace
+    return DecisionTrace(tuple(event for event in trace.events if str(event.get("at", "")).rpartition(":")[0] in keys))
 
 
 def failing(execution: Execution, trace: DecisionTrace) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from core.strategy.execution.trace import fingerprint
 from core.strategy.feedback.bad_cases import BadCase
@@ -112,7 +112,7 @@ def _made(
     first = {at: min(case.id for case in by_text[texts[at]]) for at in range(len(texts))}
     pairs = tuple(NearPair(first[a], first[b], rows[a][b]) for a, b in near if a in members or b in members)
     return Cluster(
-        id=f"cluster-{fingerprint([list(vars_of(key)), cases[0].id])}",
+        id=f"cluster-{fingerprint([astuple(key), cases[0].id])}",
         structure=key,
         cases=tuple(case.id for case in cases),
         sessions=len({case.session for case in cases}),
@@ -121,8 +121,3 @@ def _made(
         last_time=cases[-1].time,
         near=pairs,
     )
-
-
-def vars_of(key: Structure) -> tuple[str, str, str, str]:
-    """Return the four parts in order."""
-    return key.strategy_id, key.skill, key.code, key.check

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-KINDS = ("email", "iban", "card", "nationalid", "phone", "order", "account", "ip", "id", "name", "user")
+KINDS = ("email", "iban", "card", "nationalid", "phone", "order", "account", "ip", "id", "name", "user", "address")
 
 
 @dataclass(frozen=True, slots=True)

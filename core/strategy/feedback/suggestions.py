@@ -1,4 +1,4 @@
-"""What a cluster asks for: one change, named, with how often it happened and the cases that show it (STRATEGY S100).
+"""What clusters ask for: one change, named, with how often it happened and the cases that show it (STRATEGY S100).
 
 Deterministic: a table from what failed to what is usually done about it. Whatever the table doesn't know is a matter
 for a draft (`synthesis`) and a person.
@@ -6,19 +6,24 @@ for a draft (`synthesis`) and a person.
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
 from core.strategy.documents.skill import SkillSchema
 from core.strategy.execution.skills import TIMEOUT
+from core.strategy.execution.trace import fingerprint
 from core.strategy.feedback.bad_cases import BadCase
-from core.strategy.feedback.clusters import Cluster
+from core.strategy.feedback.clusters import Cluster, Structure
 
 Kind = Literal["cache", "time_limit", "retry", "fallback", "probe", "provider", "declare", "check", "draft"]
 LEAST = 3
 """Fewer cases than that are no pattern yet."""
 _MISSING = frozenset({"MISSING_CONTEXT", "MISSING_INPUT"})
+_PASSING = re.compile(rf"{TIMEOUT}$|^HTTP_5\d\d$|UNAVAILABLE$|^NETWORK_")
+"""Codes of failures that come and go by themselves."""
 _EVIDENCE = 20
 
 
@@ -26,14 +31,17 @@ _EVIDENCE = 20
 class Suggestion:
     """One proposed change. `change` are keys of a strategy or skill with proposed values, for a draft or a person.
 
-    `evidence` are ids of cases, the earliest first, at most twenty; `count` is how many there are.
+    `clusters` are those that it would settle: different words for one failure ask for one change. `evidence` are ids of
+    cases, the earliest first, at most twenty; `count` is how many there are, in so many `sessions`.
     """
 
-    cluster: str
+    id: str
+    structure: Structure
     kind: Kind
     text: str
     count: int
     sessions: int
+    clusters: tuple[str, ...]
     evidence: tuple[str, ...]
     change: Mapping[str, Any]
 
@@ -41,45 +49,62 @@ class Suggestion:
 def suggest(
     clusters: Iterable[Cluster], cases: Mapping[str, BadCase], schemas: Mapping[str, SkillSchema], *, least: int = LEAST
 ) -> tuple[Suggestion, ...]:
-    """Return a suggestion for each cluster of at least `least` cases, the most frequent first."""
-    found = [
-        _suggestion(cluster, [cases[name] for name in cluster.cases if name in cases], schemas)
-        for cluster in clusters
-        if cluster.count >= least
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.count, one.cluster)))
+    """Return a suggestion for each structure (strategy, skill, code, check) with at least `least` cases, the most
+    frequent first. `cases` is the queue by id.
+    """
+    groups: dict[Structure, list[Cluster]] = defaultdict(list)
+    for cluster in clusters:
+        groups[cluster.structure].append(cluster)
+    found = [_suggestion(key, group, cases, schemas) for key, group in groups.items() if _count(group) >= least]
+    return tuple(sorted(found, key=lambda one: (-one.count, one.structure)))
 
 
-def _suggestion(cluster: Cluster, cases: list[BadCase], schemas: Mapping[str, SkillSchema]) -> Suggestion:
-    key = cluster.structure
-    kind, text, change = _change(cluster, cases, schemas.get(key.skill))
+def _count(group: Iterable[Cluster]) -> int:
+    return sum(cluster.count for cluster in group)
+
+
+def _suggestion(
+    key: Structure, group: list[Cluster], cases: Mapping[str, BadCase], schemas: Mapping[str, SkillSchema]
+) -> Suggestion:
+    held = [cases[name] for cluster in group for name in cluster.cases]
+    held.sort(key=lambda case: (case.time, case.id))
+    kind, text, change = _change(key, held, schemas.get(key.skill))
     where = f" in {key.strategy_id}" if key.strategy_id else ""
-    failed = f"{key.skill or 'a step'} failed with {key.code or 'no code'} {cluster.count} times{where}"
-    evidence = cluster.cases[:_EVIDENCE]
-    return Suggestion(cluster.id, kind, f"{failed}: {text}", cluster.count, cluster.sessions, evidence, change)
+    failed = f"{key.skill or 'a step'} failed with {key.code or 'no code'} {len(held)} times{where}"
+    return Suggestion(
+        id=f"suggestion-{fingerprint(astuple(key))}",
+        structure=key,
+        kind=kind,
+        text=f"{failed}: {text}",
+        count=len(held),
+        sessions=len({case.session for case in held}),
+        clusters=tuple(sorted(cluster.id for cluster in group)),
+        evidence=tuple(case.id for case in held[:_EVIDENCE]),
+        change=change,
+    )
 
 
-def _change(cluster: Cluster, cases: list[BadCase], schema: SkillSchema | None) -> tuple[Kind, str, dict[str, Any]]:
-    skill, code = cluster.structure.skill, cluster.structure.code
+def _change(key: Structure, cases: list[BadCase], schema: SkillSchema | None) -> tuple[Kind, str, dict[str, Any]]:
+    skill, code = key.skill, key.code
     row = schema.failure(code) if schema else None
     instead = {code: {"do": {"run": row.fallback_skill if row else None}}}
-    if code.endswith(TIMEOUT):
-        return _timed_out(skill, schema, instead)
+    if _PASSING.search(code):
+        return _passing(skill, code, schema, instead)
     if code == "PSEUDO_SUCCESS":
         text = "it says success without an effect; take another way after the probe"
         return "fallback", text, {"skill": skill, "on_fail": instead}
     if code in _MISSING:
         text = "name who provides what is missing, or ask for it"
         return "provider", text, {"context": {"complete": _missing(cases)}}
-    if schema is not None and code and row is None and not cluster.structure.check:
+    if schema is not None and code and row is None and not key.check:
         text = f"{code} is not in its failure profile; add the row"
         return "declare", text, {"skill": skill, "failure_modes": [code]}
     if cases and all("fallback" in case.reasons for case in cases):
         used = sorted({name for case in cases for name in case.fallbacks})
         text = f"it ended in {', '.join(used)} each time; go there at once in this situation"
         return "fallback", text, {"skip": skill, "do": used[0]}
-    if cluster.structure.check:
-        text = f"the check {cluster.structure.check} fails; give the failure a recovery"
+    if key.check:
+        text = f"the check {key.check} fails; give the failure a recovery"
         return "check", text, {"on_fail": instead}
     if row is not None and row.auto_recovery != "none":
         text = f"its profile says {row.auto_recovery}; retry before giving up"
@@ -87,11 +112,14 @@ def _change(cluster: Cluster, cases: list[BadCase], schema: SkillSchema | None) 
     return "draft", "no usual change fits; draft a strategy for it", {}
 
 
-def _timed_out(skill: str, schema: SkillSchema | None, instead: dict[str, Any]) -> tuple[Kind, str, dict[str, Any]]:
+def _passing(
+    skill: str, code: str, schema: SkillSchema | None, instead: dict[str, Any]
+) -> tuple[Kind, str, dict[str, Any]]:
+    """What is done about a failure that comes and goes: what only reads can be answered from before."""
     if schema is not None and not schema.writes:
         name = f"{skill.replace('-', '_').removesuffix('_query').removeprefix('query_')}_cache_ttl"
         text = f"it only reads, so keep its last answer for a while ({name}) and use it as an estimate"
-        return "cache", text, {"skill": skill, f"{name}_s": 300, "recover": {TIMEOUT: {"estimated": True}}}
+        return "cache", text, {"skill": skill, f"{name}_s": 300, "recover": {code: {"estimated": True}}}
     limit = 3 * schema.typical_ms if schema and schema.typical_ms else None
     shown = f" to {limit} ms, three times what it usually takes," if limit else ""
     text = f"it may write, so don't repeat it; limit its time{shown} and hand over"

@@ -123,8 +123,17 @@ def test_what_is_suggested_depends_on_what_failed() -> None:
     assert kind("PSEUDO_SUCCESS") == "fallback"
     assert kind("MISSING_CONTEXT") == "provider"
     assert kind("NEVER_SEEN") == "declare"
+    assert kind("HTTP_503") == "cache"
     assert kind("KNOWN", fallbacks=("run hand_over",)) == "fallback"
     assert kind("KNOWN") == "draft"
+
+
+@pytest.mark.meets("S100")
+def test_different_words_for_one_failure_ask_for_one_change() -> None:
+    cases = [case(text, f"s{number}") for number, text in enumerate(SAID)]
+    clusters = cluster(cases, Characters())
+    (found,) = suggest(clusters, {one.id: one for one in cases}, {"price_query": schema()})
+    assert (found.count, len(found.clusters)) == (5, 2)
 
 
 def test_few_cases_suggest_nothing() -> None:
