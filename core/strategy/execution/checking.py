@@ -64,7 +64,10 @@ async def validate(run: Run, frame: Frame, node: Checked) -> None:
         wanted = [check for check in (one.level2.checks if one.level2 else ()) if check.at in node.names]
         if wanted and one.level2 and _applies(run, held, compiled, one.level2.when):
             values = dict.fromkeys(node.names, node.output)
-            run.deferred += [Deferred(compiled.id, check, values, filled({}, scope.look)) for check in wanted]
+            for check in wanted:
+                # Not judged yet: an unknown of this run, whose verdict comes as a run of its own.
+                held.say("checked", node.key, level="level2", check=told(check), verdict="unknown", deferred=True)
+                run.deferred.append(Deferred(compiled, check, values))
 
 
 def _sources(run: Run, frame: Frame, node: Checked) -> Iterator[tuple[Compiled, Validation]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
+import yaml
+
 from core.strategy.conditions.condition import Condition, compile_condition
 from core.strategy.conditions.errors import ConditionError
 from core.strategy.conditions.place import fault_in
@@ -147,7 +149,7 @@ class _Compiler:
         if node.parallel and isinstance(node.parallel.join, int) and node.parallel.join > len(node.parallel.branches):
             self._fault((*path, "parallel", "join"), f"asks for more than its {len(node.parallel.branches)} branches")
         if node.call:
-            self.edges.append(Edge("call", node.call, *self.source.place((*path, "call"))))
+            self.edges.append(Edge("call", node.call, *self.source.place(self._written((*path, "call")))))
         for number, case in enumerate(node.switch or ()):
             if case.when:
                 self._condition((*path, "switch", number, "if"), case.when)
@@ -231,7 +233,7 @@ class _Compiler:
             self._condition_fault(path, error)
 
     def _condition_fault(self, path: Path, error: ConditionError) -> None:
-        self.faults.append(fault_in(self.source, path, error))
+        self.faults.append(fault_in(self.source, self._written(path), error))
 
     def _path(self, place: Path, path: str) -> None:
         if self.registry.type_of(tuple(path.split(".")), self.extra) is None and not path.startswith("arguments."):
@@ -244,6 +246,8 @@ class _Compiler:
         context = self.strategy.context
         if path in context.complete or path in context.ask or provider_of(path, schema, self.schemas):
             return
+        if schema is None and self.strategy.trigger is None:
+            return  # it is only called, and whoever calls it hands this over
         own = {name for name, _ in self.extra.items()} - set(context.needs)
         outside = self.registry.types.keys() - {need for one in self.schemas.values() for need in one.context.needs}
         if any(path == name or path.startswith(f"{name}.") or name.startswith(f"{path}.") for name in (*own, *outside)):
@@ -285,7 +289,15 @@ class _Compiler:
         return all(leaf.kind in ("skip", "emit") for leaf in leaves)
 
     def _fault(self, path: Path, reason: str) -> None:
-        self.faults.append(self.source.fault(path, reason))
+        self.faults.append(self.source.fault(self._written(path), reason))
+
+    def _written(self, path: Path) -> Path:
+        """Return a path as it is in the file, where a list stands for a sequence."""
+        found: list[str | int] = []
+        for part in path:
+            if part != "sequence" or isinstance(self.source.node(tuple(found)), yaml.MappingNode):
+                found.append(part)
+        return tuple(found)
 
 
 def provider_of(path: str, schema: SkillSchema | None, schemas: Schemas) -> str | None:

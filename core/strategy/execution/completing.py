@@ -35,6 +35,7 @@ async def ensure(run: Run, frame: Frame, paths: Iterable[str], key: str, schema:
         await complete(run, frame, path, key, schema)
         if not _known(frame, path):
             ask_for(run, frame, path, key)
+        if not _known(frame, path):
             raise NodeFailedError(MISSING_CONTEXT, f"{path} isn't known and nothing provides it")
 
 
@@ -96,14 +97,17 @@ async def ensure_inputs(run: Run, frame: Frame, node: Node, schema: SkillSchema,
         else:
             for path in given.paths_of(name):
                 ask_for(run, frame, path, key, name=name, schema=schema)
-            raise NodeFailedError(MISSING_INPUT, f"{schema.skill} needs {name}", skill=schema.skill)
-    return given.bound(run, frame, node, schema)
+    values = given.bound(run, frame, node, schema)
+    for name in given.missing(schema, values):
+        raise NodeFailedError(MISSING_INPUT, f"{schema.skill} needs {name}", skill=schema.skill)
+    return values
 
 
 def ask_for(run: Run, frame: Frame, path: str, key: str, *, name: str = "", schema: SkillSchema | None = None) -> None:
     """Stop the turn with a question, if there is a wording for it: the strategy's, or the input's description.
 
-    Raises AskedError, or NodeFailedError where it has been asked often enough.
+    A model's argument that is one of the options is taken for the answer. Raises AskedError, or NodeFailedError where
+    it has been asked often enough.
     """
     wording = frame.compiled.strategy.context.ask.get(path) if frame.compiled else None
     if wording is None and schema is not None and (name or path) == path:
@@ -112,6 +116,12 @@ def ask_for(run: Run, frame: Frame, path: str, key: str, *, name: str = "", sche
             wording = Wording(text=spec.description, options=tuple(map(str, spec.enum or ())))
     if wording is not None:
         question = Question(worded(wording.text, run.language), path, wording.options, wording.max_asks)
+        heard = run.suggestion.arguments.get(path)
+        accepted = question.accepted(heard) if isinstance(heard, str) and wording.options else None
+        if accepted is not None:  # the user has said so already, in the model's ear, and it is one of the answers
+            frame.say("heard", key, path=path, value=accepted)
+            frame.scope.write({path: accepted})
+            return
         stop_for(run, frame, question, key)
 
 

@@ -14,6 +14,9 @@ from core.strategy.execution.skills import RAISED, TIMEOUT
 Again = Callable[[], Awaitable[Output]]
 """Try the failed node once more, checks and all. Raises NodeFailedError."""
 
+_OURS = {ANY: Recovery(retry=1)}
+"""Around a fallback: what fails there goes on along the order of the first failure, and begins none of its own."""
+
 
 async def recover(
     run: Run, frame: Frame, node: Node, key: str, failure: NodeFailedError, guards: Guards, again: Again
@@ -83,7 +86,7 @@ async def _apply(
     action = " ".join(filter(None, (rule.do.kind, rule.do.run or rule.do.call or "")))
     frame.say("fallback", key, code=failure.code, by=by, action=action)
     try:
-        output = await run.execute(run, frame, rule.do, f"{key}.{by}.{failure.code}", guards)
+        output = await run.execute(run, frame, rule.do, f"{key}.{by}.{failure.code}", (*guards, _OURS))
     except NodeFailedError as error:
         if error.final:
             raise
@@ -128,7 +131,7 @@ async def _profile(
     action = f"run {row.fallback_skill}"
     frame.say("fallback", key, code=failure.code, by="profile", action=action)
     try:
-        output = await run.execute(run, frame, Node(run=row.fallback_skill), f"{tried}.{row.fallback_skill}", ())
+        output = await run.execute(run, frame, Node(run=row.fallback_skill), f"{tried}.{row.fallback_skill}", (_OURS,))
     except NodeFailedError as error:
         if error.final:
             raise

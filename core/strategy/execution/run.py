@@ -57,12 +57,16 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A check of level 2 that waits until the answer is out (S42). `held` is the checked node's output."""
+    """A check of level 2 that waits until the answer is out (S42). `held`: the checked node's names to its output."""
 
-    strategy: str
+    compiled: Compiled
     check: Check
     held: Mapping[str, Any]
-    inputs: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What its event is called: level2:<name>."""
+        return self.check.name or self.check.run or self.check.code.lower()
 
 
 class Execute(Protocol):

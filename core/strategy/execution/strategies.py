@@ -103,6 +103,7 @@ async def _work(run: Run, frame: Frame) -> Output:
             if look_argument(run, frame, path) in (MISSING, None):
                 frame.say("unbound", "", role=role, path=path)
                 ask_for(run, frame, path, "")
+            if look_argument(run, frame, path) in (MISSING, None):
                 raise NodeFailedError(UNBOUND_ROLE, f"no phrase for the role {role} at {path}")
         await ensure(run, frame, strategy.context.needs, "")
         if compiled.modifies:
