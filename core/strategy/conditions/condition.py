@@ -13,7 +13,7 @@ from core.strategy.conditions.functions import kind
 from core.strategy.conditions.parser import parse
 from core.strategy.conditions.registry import Registry
 from core.strategy.conditions.sugar import written_out
-from core.strategy.conditions.tree import Path, Tree, functions, paths
+from core.strategy.conditions.tree import Call, Path, Tree, functions, paths, spoken, walk
 from core.strategy.conditions.truth import Truth
 from core.strategy.conditions.view import View
 
@@ -40,12 +40,14 @@ _FALSE = Judgement(Truth.FALSE)
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition that has been checked. `text` is how it was written, `expression` what is evaluated, `activates` the
-    skill of the IF ... THEN activate form."""
+    skill of the IF ... THEN activate form. `paths` are the names in it; `reads` are those that a view needs for it,
+    with a "?" behind one of which it is enough to know whether it is empty (`view.hollow`)."""
 
     text: str
     expression: str
     tree: Tree
     paths: tuple[str, ...]
+    reads: tuple[str, ...]
     functions: tuple[str, ...]
     activates: str | None
     _names: tuple[Path, ...] = field(repr=False)
@@ -101,11 +103,25 @@ def compile_condition(text: str, registry: Registry, *, extra: Mapping[str, str]
         written.expression,
         tree,
         tuple(dict.fromkeys(path.name for path in names)),
+        _reads(tree),
         functions(tree),
         written.skill,
         names,
         program,
     )
+
+
+def _reads(tree: Tree) -> tuple[str, ...]:
+    """Return what must be in a view: `has` needs what holds its field, the raw utterance comes with the other, and
+    `is_empty` is content with less than the whole."""
+    found: dict[str, None] = {}
+    calls = [node for node in walk(tree) if isinstance(node, Call)]
+    special = {one.at: call.name for call in calls for one in call.arguments if call.name in {"has", "is_empty"}}
+    for path in (node for node in walk(tree) if isinstance(node, Path)):
+        asked = special.get(path.at, "")
+        name = spoken(path.parts[:-1]) if asked == "has" else path.name
+        found["utterance" if name == "utterance_raw" else f"{name}?" if asked == "is_empty" else name] = None
+    return tuple(name for name in found if name.removesuffix("?") == name or name.removesuffix("?") not in found)
 
 
 def _offset(text: str, error: ConditionError) -> int:

@@ -70,6 +70,12 @@ class View:
         return value is not None
 
 
+def hollow(value: Any) -> Any:
+    """Return true in place of a list or mapping with something in it: neither is empty, which is all that `is_empty`
+    looks at, and a large result needs not be handed to the binding."""
+    return True if value and isinstance(value, Mapping | list | tuple) else value
+
+
 def _mapping(values: Mapping[str, Any], name: str, depth: int, unreadable: list[str]) -> dict[str, Any]:
     if depth > _MOST_DEPTH:
         raise _UnreadableError

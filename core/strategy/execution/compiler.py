@@ -73,9 +73,9 @@ class CompiledBank:
 
     @cached_property
     def paths_by_event(self) -> Mapping[str, frozenset[str]]:
-        """All names that the conditions of an event's strategies ask for."""
+        """All names that a view needs for the conditions of an event's strategies."""
         return {
-            event: frozenset(path for one in some if one.when for path in one.when.paths)
+            event: frozenset(path for one in some if one.when for path in one.when.reads)
             for event, some in self.by_event.items()
         }
 

@@ -46,7 +46,7 @@ def judge_all(run: Run, frame: Frame, some: Iterable[Compiled], event: str) -> d
     some = [one for one in some if one.when is not None]
     paths = run.bank.paths_by_event.get(event, frozenset())
     if run.assignment:
-        paths = paths.union(*(one.when.paths for one in some if one.when))
+        paths = paths.union(*(one.when.reads for one in some if one.when))
     values = chosen(frame.scope.look, paths)
     view = View(values, run.session.memory(), run.clock.now(), run.bank.registry.patterns)
     return {one.id: one.when.judge(view) for one in some if one.when is not None}

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
+from core.strategy.conditions.view import hollow
+
 
 class Missing:
     """The value of a path that isn't there. Not None: a skill may well say None."""
@@ -45,18 +47,26 @@ def with_value(values: Mapping[str, Any], path: str, value: Any) -> dict[str, An
     return {**values, head: with_value(inner if isinstance(inner, Mapping) else {}, rest, value)}
 
 
-def chosen(look_up: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
-    """Return a nested mapping of just those paths that are there.
+def chosen(look_up: Callable[[str], Any], reads: Iterable[str]) -> dict[str, Any]:
+    """Return a nested mapping of just what conditions read (`Condition.reads`), as far as it is there.
 
     A shorter path holds what lies under it. Conditions are judged on such a part: making a large mapping ready for
     them costs more than judging.
     """
     found: dict[str, Any] = {}
-    whole = {path.partition("[")[0] for path in paths}  # of a place in a list the whole list
-    for path in sorted(whole, key=lambda path: -path.count(".")):
+    names = {name.partition("[")[0] for name in reads}  # of a place in a list the whole list
+    for name in sorted(names, key=lambda name: (-name.count("."), not name.endswith("?"))):  # the whole goes last
+        path = name.removesuffix("?")
         value = look_up(path)
         if value is not MISSING:
-            found = with_value(found, path, value)
+            *holders, last = path.split(".")
+            inner = found
+            for part in holders:
+                inner = inner.setdefault(part, {})
+            if path == name:
+                inner[last] = value
+            else:
+                inner.setdefault(last, hollow(value))  # what a longer name has put there isn't empty
     return found
 
 

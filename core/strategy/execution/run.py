@@ -163,5 +163,5 @@ class Frame:
 
 def judge(run: Run, scope: Scope, condition: Condition) -> Judgement:
     """Judge a condition on what `scope` sees at this moment (S28)."""
-    values = chosen(scope.look, condition.paths)
+    values = chosen(scope.look, condition.reads)
     return condition.judge(View(values, run.session.memory(), run.clock.now(), run.bank.registry.patterns))

@@ -13,7 +13,7 @@ from core.strategy.conditions.condition import Condition, ConditionError, Judgem
 from core.strategy.conditions.memory import Memory, Past
 from core.strategy.conditions.registry import SESSION, Registry
 from core.strategy.conditions.truth import Truth
-from core.strategy.conditions.view import View
+from core.strategy.conditions.view import View, hollow
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 REGISTRY = Registry(
@@ -247,6 +247,18 @@ def test_what_a_condition_reads_is_known_without_asking_it() -> None:
     found = condition('p && contains_any(utterance, ["x"]) && p && order.amount > successes(2)')
     assert found.paths == ("p", "utterance", "order.amount")
     assert found.functions == ("contains_any", "successes")
+
+
+def test_what_a_view_needs_for_a_condition() -> None:
+    found = condition('has(order.status) && order.amount > 1 && utterance_raw != "x"')
+    assert found.paths == ("order.status", "order.amount", "utterance_raw")
+    assert set(found.reads) == {"order", "order.amount", "utterance"}
+    assert condition("has(order.status) && order.status == 'x'").reads == ("order", "order.status")
+    assert condition("is_empty(order.items) && p").reads == ("order.items?", "p")
+    assert condition("is_empty(order.items) && size(order.items) > 1").reads == ("order.items",)
+    for value in ([], {}, [1, 2], {"a": 1}, "", "x", None, 0, False):
+        same = [condition("is_empty(loose)").judge(View({"loose": one}, MEMORY, NOW)) for one in (value, hollow(value))]
+        assert same[0] == same[1]
 
 
 @pytest.mark.meets("S28")
