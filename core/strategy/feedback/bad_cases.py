@@ -172,28 +172,40 @@ class Queued:
 
 
 class Queue:
-    """The feedback queue, a file that is only appended to. Invariant: a case of one id is in it once."""
+    """The feedback queue, a file that is only appended to. Invariant: a case of one id is in it once.
+
+    What was read before is remembered, so that a further case costs no more than what others added meanwhile.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self._cases: dict[str, BadCase] = {}
+        self._gaps: list[Gap] = []
+        self._end = 0
 
     def add(self, case: BadCase) -> bool:
-        """Append a case; False where it is there already."""
-        if any(held.id == case.id for held in self.read().cases):
+        """Append a case; False where it is there already. Raises StorageError."""
+        self._catch_up()
+        if case.id in self._cases:
             return False
         append_record(self.path, case.to_json())
         return True
 
     def read(self) -> Queued:
         """Return all cases in the order in which they came."""
-        lines = read_lines(self.path)
-        cases: dict[str, BadCase] = {}
-        gaps = list(lines.gaps)
+        self._catch_up()
+        return Queued(tuple(self._cases.values()), tuple(self._gaps))
+
+    def _catch_up(self) -> None:
+        if self._end and (not self.path.is_file() or self.path.stat().st_size < self._end):
+            self._cases, self._gaps, self._end = {}, [], 0  # somebody put the file away to begin anew
+        lines = read_lines(self.path, start=self._end)
+        self._end = lines.end
+        self._gaps += lines.gaps
         for line in lines.lines:
             try:
                 case = BadCase.from_json(line.record)
             except (KeyError, TypeError) as error:
-                gaps.append(Gap(line.start, line.start, f"no bad case ({error})"))
+                self._gaps.append(Gap(line.start, line.start, f"no bad case ({error})"))
             else:
-                cases.setdefault(case.id, case)
-        return Queued(tuple(cases.values()), tuple(gaps))
+                self._cases.setdefault(case.id, case)

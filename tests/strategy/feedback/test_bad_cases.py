@@ -98,3 +98,14 @@ def test_a_damaged_line_is_shown_and_costs_no_other(tmp_path: Path) -> None:
     queue.add(case("two"))
     held = queue.read()
     assert (len(held.cases), len(held.gaps)) == (2, 2)
+
+
+def test_two_writers_see_each_others_cases_and_a_file_put_away_begins_anew(tmp_path: Path) -> None:
+    one, other = Queue(tmp_path), Queue(tmp_path)
+    assert one.add(case("one"))
+    assert not other.add(case("one"))
+    assert other.add(case("two"))
+    assert [found.utterance for found in one.read().cases] == ["one", "two"]
+    one.path.rename(tmp_path / "old.jsonl")
+    assert one.read().cases == ()
+    assert one.add(case("two"))
