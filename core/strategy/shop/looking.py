@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from core.skillrepo.words import split_words
@@ -93,8 +94,8 @@ async def search_product(
     asked = set(split_words(query))
     low, high = (price_range or {}).get("min_price", 0), (price_range or {}).get("max_price", 1e9)
     found = [
-        (len(asked & set(split_words(product.title))), product)
-        for product in catalogue().products.values()
+        (len(asked & named), product)
+        for product, named in _titles()
         if low * 100 <= product.cents <= high * 100 and category_filter in ("", product.category)
     ]
     best = [product for score, product in sorted(found, key=lambda row: (-row[0], row[1].id))[:3] if score]
@@ -130,6 +131,11 @@ def guide(product: Product) -> list[str]:
 async def answer_faq(desk: Desk, call: Call, query: str) -> dict[str, Any]:
     """Answer a general question from the help pages."""
     return {"answer": f"The help pages have this on it: {' '.join(sorted(set(split_words(query)))[:5])}."}
+
+
+@cache
+def _titles() -> tuple[tuple[Product, frozenset[str]], ...]:
+    return tuple((product, frozenset(split_words(product.title))) for product in catalogue().products.values())
 
 
 def _offered(product: Product) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from core.strategy.execution.clock import BEGINNING, Clock
@@ -52,8 +53,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One customer with one problem. `knows` is what the session knows at first; `answers` what the customer replies
-    to a question, by the path that is asked for; `wanted` what the truth looks for; `patience_ms` how long one waits.
+    """One customer with one problem. `knows` is what the session knows at first; `wanted` is what the truth looks for;
+    `answers` what the customer replies to a question, by the path that is asked for: to one that has nothing to do with
+    the problem there is no answer. `patience_ms` is how long one waits.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Visit:
     patience_ms: float = 10_000
 
 
+@lru_cache(maxsize=256)
 def visits(seed: int, world: World = "shop", split: Literal["train", "held_out"] = "held_out") -> tuple[Visit, ...]:
     """Return the visits of a seed in the order in which they come: the same in every process and for every arm."""
     tasks = [task for task, count in MIX[world].items() for _ in range(count)]
@@ -90,10 +93,11 @@ def _visit(seed: int, number: int, task: str, world: World, split: Literal["trai
     name = f"{world}-{seed}-{number}"
     draw = random.Random(f"shop:visit:{name}")
     customer = _customer(draw, f"U{seed:03}{number:03}", draw.random() < CHINESE)
-    product = draw.choice([product for product in catalogue().products.values() if product.kind != "accessory"])
+    product = draw.choice(_goods())
     order = _order(draw, task, customer, product, f"A{seed:03}{number:03}")
     lot = draw_lot(draw, task, order)
-    slots = {"kind": product.kind, "address": draw.choice(STREETS), "cap": _cap(draw, product.kind)}
+    street = draw.choice(STREETS)
+    slots = {"kind": product.kind, "address": street, "cap": _cap(draw, product.kind)}
     reason = draw.choice(REASONS)
     arguments: dict[str, dict[str, Any]] = {
         "return_item": {"reason_code": reason},
@@ -109,8 +113,15 @@ def _visit(seed: int, number: int, task: str, world: World, split: Literal["trai
     knows: dict[str, Any] = {"user": customer.attributes(), "product": {"id": product.id, "kind": product.kind}}
     if draw.random() < 0.6:  # the customer came from the order's page
         knows["order"] = {"id": order.id}
-    answers = {"reason_code": reason, "address": str(slots["address"]), "wish": task}
+    answers = {"wish": task} | {"return_item": {"reason_code": reason}, "change_address": {"address": street}}.get(
+        task, {}
+    )
     return Visit(name, task, customer, order, lot.fate, tuple(turns), knows, answers, wanted, lot.patience_ms)
+
+
+@cache
+def _goods() -> tuple[Product, ...]:
+    return tuple(product for product in catalogue().products.values() if product.kind != "accessory")
 
 
 def _customer(draw: random.Random, name: str, chinese: bool) -> Customer:
