@@ -10,7 +10,7 @@ from typing import Any
 
 from core.strategy.conditions.binding import compiled
 from core.strategy.conditions.memory import Memory
-from core.strategy.conditions.utterance import holds
+from core.strategy.conditions.utterance import holds_any
 
 MOST_TURNS = 100
 MOST_TEXT = 2_000
@@ -86,7 +86,7 @@ def host_functions(
 def _contains_any(text: Any, phrases: Any) -> bool:
     if not isinstance(text, str):
         raise Complaint(f"contains_any needs a text, not {kind(text)}")
-    return any(holds(text, phrase) for phrase in phrases)
+    return holds_any(text, phrases)
 
 
 def _is_empty(value: Any) -> bool:

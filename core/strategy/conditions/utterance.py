@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 MOST_CHARACTERS = 4_000
@@ -51,11 +52,22 @@ def holds(text: str, phrase: str) -> bool:
     A phrase that ends in `*` may go on: "refund*" is found in "refunded". In scripts that don't part words by spaces
     any place counts. An empty phrase is in no text.
     """
-    wanted = normal(phrase)
-    if not wanted:
-        return False
-    said, ends_anywhere = normal(text), phrase.rstrip().endswith("*")
-    at = said.find(wanted)
+    return _found(normal(text), *_wanted(phrase))
+
+
+def holds_any(text: str, phrases: Iterable[str]) -> bool:
+    """Return whether `text` has one of the phrases, as `holds` does."""
+    said = normal(text)
+    return any(_found(said, *_wanted(phrase)) for phrase in phrases)
+
+
+@lru_cache(maxsize=8192)
+def _wanted(phrase: str) -> tuple[str, bool]:
+    return normal(phrase), phrase.rstrip().endswith("*")
+
+
+def _found(said: str, wanted: str, ends_anywhere: bool) -> bool:
+    at = said.find(wanted) if wanted else -1
     while at >= 0:
         after = at + len(wanted)
         begins = at == 0 or _parted(said[at - 1], said[at])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.foundation.errors import UsageError
+from core.strategy.documents.reading import Fault
 from core.strategy.documents.skill import SkillSchema
 from core.strategy.schema.canonical import canonical
 from core.strategy.schema.define import definitions_in, schema_of
-from core.strategy.schema.failures import Collected
+from core.strategy.schema.directory import skills_in
+from core.strategy.schema.failures import Collected, collect
 
 MISSING = object()
 _SAID = frozenset({"description"})
@@ -75,6 +77,30 @@ def derived_from(file: Path, failures: Collected) -> dict[str, SkillSchema]:
         raise UsageError(f"{file} can't be run: {error}", hint="Its imports must be installed here.") from error
     finally:
         sys.modules.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was compared, what differs, and what could not be read. In order when nothing differs and nothing failed."""
+
+    derived: Mapping[str, SkillSchema]
+    differences: tuple[Difference, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether every derived schema is the written one."""
+        return not self.differences and not self.faults
+
+
+def check(skills: Path, code: Iterable[Path], tests: Path | None = None) -> Report:
+    """Compare the skill.yaml files below `skills` with what Python files and tests say. Raises as derived_from does."""
+    written = skills_in(skills)
+    failures = collect(tests) if tests is not None else Collected({}, ())
+    derived: dict[str, SkillSchema] = {}
+    for file in code:
+        derived |= derived_from(file, failures)
+    return Report(derived, compare_all(written.schemas, derived), (*written.faults, *failures.faults))
 
 
 def _comparable(schema: SkillSchema) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.strategy.conditions.condition import Condition, ConditionError, Judgement, compile_condition
+from core.strategy.conditions.functions import FUNCTIONS
 from core.strategy.conditions.memory import Memory, Past
 from core.strategy.conditions.registry import SESSION, Registry
 from core.strategy.conditions.truth import Truth
@@ -274,6 +276,16 @@ def test_values_that_no_condition_can_read_are_unknown() -> None:
     assert view.unreadable == ("order.amount", "order.paid_amount", "order.items")
     assert condition("order.amount < 5").judge(view) == Judgement(U, ("order.amount",))
     assert condition('order.status == "x"').judge(view).truth is T
+
+
+def test_the_documentation_has_the_language_as_it_is() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text(encoding="utf-8")
+    examples = text.partition("```cel\n")[2].partition("```")[0].splitlines()
+    known = Registry({**REGISTRY.types, "order": "map", "results.query_logistics": "map", "results.query-order": "map"})
+    assert {name for line in examples for name in compile_condition(line, known).functions} < set(FUNCTIONS)
+    for name, function in FUNCTIONS.items():
+        row = next(line for line in text.splitlines() if line.startswith("| `") and f"`{name}(" in line)
+        assert row.count(",", 0, row.index(")")) + 1 >= len(function.arguments)
 
 
 def test_a_truth_has_no_boolean_value() -> None:

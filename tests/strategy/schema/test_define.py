@@ -25,7 +25,7 @@ from core.strategy.schema.define import (
 )
 from core.strategy.schema.directory import read_schema
 from core.strategy.schema.failures import collect
-from core.strategy.schema.sync import compare, compare_all, derived_from
+from core.strategy.schema.sync import check, compare, compare_all, derived_from
 from core.strategy.schema.writing import to_yaml
 
 WRITTEN = """skill: apply_refund
@@ -148,6 +148,23 @@ def test_what_parts_them_is_named(tmp_path: Path, old: str, new: str, path: str)
     derived = derived_from(code, collect(tests))["apply_refund"]
     written, _ = read_schema(WRITTEN.replace(old, new), "skill.yaml")
     assert [difference.path for difference in compare(written, derived)] == [path]
+
+
+@pytest.mark.meets("S57")
+def test_a_directory_is_checked_against_code_and_tests(tmp_path: Path) -> None:
+    code, tests = files(tmp_path)
+    for name in ("apply_refund", "get_payment_info", "check_order_status", "suggest_similar_products"):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text("---\nname: x\n---\n")
+    (tmp_path / "skills" / "apply_refund" / "skill.yaml").write_text(WRITTEN)
+    assert check(tmp_path / "skills", [code], tests).in_order
+    report = check(tmp_path / "skills", [code])
+    assert not report.in_order
+    assert {difference.path.partition(".")[0] for difference in report.differences} == {"failure_modes"}
+    (tmp_path / "skills" / "apply_refund" / "skill.yaml").unlink()
+    assert [str(one) for one in check(tmp_path / "skills", [code], tests).differences] == [
+        "apply_refund: skill.yaml: written -, derived a schema"
+    ]
 
 
 def test_a_failure_case_without_a_row_and_a_skill_without_a_file_are_differences(tmp_path: Path) -> None:
