@@ -117,16 +117,26 @@ def compile_bank(
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         held = before.files.get(name) if before is not None and same else None
         if held is None or held.sha256 != sha256:
-            held = _entry(name, text, sha256, registry, schemas)
+            held = _entry(name, text, sha256, registry, schemas, settings)
             anew += 1
         entries[name] = held
     return _joined(entries, settings, schemas, registry, anew, before.judged if before else {})
 
 
-def _entry(name: str, text: str, sha256: str, registry: Registry, schemas: Mapping[str, SkillSchema]) -> Entry:
+def _entry(
+    name: str,
+    text: str,
+    sha256: str,
+    registry: Registry,
+    schemas: Mapping[str, SkillSchema],
+    settings: BankSettings,
+) -> Entry:
     try:
         strategy, source = read(text, Strategy, name)
-        return Entry(sha256, compile_strategy(strategy, source, registry, schemas, file=name, sha256=sha256))
+        compiled = compile_strategy(
+            strategy, source, registry, schemas, file=name, sha256=sha256, outside=settings.registry
+        )
+        return Entry(sha256, compiled)
     except FaultyFileError as error:
         return Entry(sha256, None, error.faults)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import yaml
@@ -13,7 +13,7 @@ import yaml
 from core.strategy.conditions.condition import Condition, compile_condition
 from core.strategy.conditions.errors import ConditionError
 from core.strategy.conditions.place import fault_in
-from core.strategy.conditions.registry import Registry, output_types
+from core.strategy.conditions.registry import SESSION, Registry, output_types
 from core.strategy.documents.plan import Node
 from core.strategy.documents.reading import Fault, FaultyFileError, Source
 from core.strategy.documents.skill import ROLES, SkillSchema
@@ -26,24 +26,41 @@ Schemas = Mapping[str, SkillSchema]
 
 
 def compile_strategy(
-    strategy: Strategy, source: Source, registry: Registry, schemas: Schemas, *, file: str, sha256: str = ""
+    strategy: Strategy,
+    source: Source,
+    registry: Registry,
+    schemas: Schemas,
+    *,
+    file: str,
+    sha256: str = "",
+    outside: Collection[str] = (),
 ) -> Compiled:
     """Return the strategy ready to run. Raises FaultyFileError with all that is wrong in it.
 
-    `schemas` are the skills that there are, by name. What it says of other strategies is not looked at here.
+    `schemas` are the skills that there are, by name; `outside` the names of the context that come from no skill, as
+    bank.yaml's registry has them. What it says of other strategies is not looked at here.
     """
-    return _Compiler(strategy, source, registry, schemas, file).result(sha256)
+    return _Compiler(strategy, source, registry, schemas, file, frozenset(outside) | SESSION.keys()).result(sha256)
 
 
 class _Compiler:
     """Compiles one strategy; collects faults instead of stopping at the first."""
 
-    def __init__(self, strategy: Strategy, source: Source, registry: Registry, schemas: Schemas, file: str) -> None:
+    def __init__(
+        self,
+        strategy: Strategy,
+        source: Source,
+        registry: Registry,
+        schemas: Schemas,
+        file: str,
+        outside: frozenset[str],
+    ) -> None:
         self.strategy = strategy
         self.source = source
         self.registry = registry
         self.schemas = schemas
         self.file = file
+        self.outside = outside
         self.faults: list[Fault] = []
         self.conditions: dict[str, Condition] = {}
         self.edges: list[Edge] = []
@@ -248,9 +265,12 @@ class _Compiler:
             return
         if schema is None and self.strategy.trigger is None:
             return  # it is only called, and whoever calls it hands this over
-        own = {name for name, _ in self.extra.items()} - set(context.needs)
-        outside = self.registry.types.keys() - {need for one in self.schemas.values() for need in one.context.needs}
-        if any(path == name or path.startswith(f"{name}.") or name.startswith(f"{path}.") for name in (*own, *outside)):
+        made = {name for name, _ in self.extra.items()} - set(context.needs)
+        outputs = (name for one in self.schemas.values() for name in output_types(one, f"results.{one.skill}"))
+        if any(
+            path == name or path.startswith(f"{name}.") or name.startswith(f"{path}.")
+            for name in (*made, *self.outside, *outputs)
+        ):
             return
         who = f"{schema.skill} needs" if schema else "is needed:"
         self._fault(

@@ -66,7 +66,7 @@ async def later(
             events += [(event, frame) for event in await _checked(run, frame, one, f"level2.{number}")]
         failed = [found["code"] for found in recorder.events if found["event"] == "checked" and "code" in found]
         run.executions.append(
-            execution(run, frame, "level2", None, next(iter(failed), ""), clock.monotonic_ms() - began)
+            (frame.key, execution(run, frame, "level2", None, next(iter(failed), ""), clock.monotonic_ms() - began))
         )
     for event, frame in events:
         try:
@@ -79,7 +79,7 @@ async def later(
         except (NodeFailedError, BudgetSpentError) as error:
             code = getattr(error, "code", "TURN_BUDGET")
     trace = recorder.trace()
-    executions = tuple(replace(one, trace_sha256=trace.sha256) for one in run.executions)
+    executions = tuple(replace(one, trace_sha256=trace.sha256) for one in run.in_order(recorder))
     return TurnResult("failed" if code else "done", output, None, trace, executions, code)
 
 

@@ -62,7 +62,8 @@ async def together(
             raise asked
         return branches
     finally:
-        for task in left:
-            task.cancel()
+        for task in tasks:  # in the order of the plan, as all that is done here
+            if task in left:
+                task.cancel()
         if left:
             await asyncio.gather(*left, return_exceptions=True)

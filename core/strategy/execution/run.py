@@ -111,7 +111,7 @@ class Run:
     used: set[str] = field(default_factory=set)
     ran: list[Past] = field(default_factory=list)
     deferred: list[Deferred] = field(default_factory=list)
-    executions: list[Execution] = field(default_factory=list)
+    executions: list[tuple[str, Execution]] = field(default_factory=list)
     route: str = ""
 
     def strategy(self, strategy_id: str) -> Compiled | None:
@@ -119,6 +119,12 @@ class Run:
         if strategy_id in self.assignment:
             return self.assignment[strategy_id]
         return self.bank.strategies.get(strategy_id)
+
+    def in_order(self, recorder: Recorder) -> tuple[Execution, ...]:
+        """Return the executions as they ended by the trace, in which branches stand one after the other."""
+        ends = [event["at"].removesuffix(":") for event in recorder.events if event["event"] == "ended"]
+        places = {key: number for number, key in enumerate(ends)}
+        return tuple(one for _, one in sorted(self.executions, key=lambda pair: places.get(pair[0], -1)))
 
     @property
     def language(self) -> str:

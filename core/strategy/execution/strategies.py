@@ -86,7 +86,7 @@ async def _ending(run: Run, frame: Frame, event: str, fired: bool | None) -> Out
         if logged:
             frame.say("ended", "", strategy=compiled and compiled.id, code=code)
             took = run.clock.monotonic_ms() - began
-            run.executions.append(execution(run, frame, event, fired, code, took))
+            run.executions.append((frame.key, execution(run, frame, event, fired, code, took)))
 
 
 async def _work(run: Run, frame: Frame) -> Output:

@@ -299,7 +299,9 @@ def _closed(run: Run, frame: Frame, result: TurnResult, context: str) -> TurnRes
             trace_sha256=trace.sha256,
             code=(result.code or one.code) if one.code == "CANCELLED" else one.code,
         )
-        for one in run.executions
+        for one in (
+            run.in_order(frame.recorder) if result.question is None else ()
+        )  # what goes on leaves its lines at its end
     )
     deferred = tuple(run.deferred) if result.kind == "done" else ()
     return replace(
