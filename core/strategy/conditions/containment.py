@@ -19,6 +19,7 @@ from core.strategy.conditions.normalform import (
     TooLargeError,
     Want,
     alternatives,
+    exclusive,
     phrase_of,
     product,
 )
@@ -60,7 +61,7 @@ def containment(a: Condition, b: Condition) -> Finding:
 def proved_within(b: Condition, a: Condition) -> bool:
     """Return whether it is proved that `a` contains `b`, without looking for an example: for pairs of a whole bank."""
     try:
-        return not product(alternatives(b.tree, Want.TRUE), alternatives(a.tree, Want.NOT_TRUE))
+        return exclusive(alternatives(b.tree, Want.TRUE), alternatives(a.tree, Want.NOT_TRUE))
     except TooLargeError:
         return False
 

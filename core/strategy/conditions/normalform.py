@@ -106,6 +106,20 @@ def product(one: tuple[Conjunct, ...], other: tuple[Conjunct, ...]) -> tuple[Con
     return either(tuple(met for a in one for b in other if (met := meet(a, b)) is not None))
 
 
+def exclusive(one: tuple[Conjunct, ...], other: tuple[Conjunct, ...]) -> bool:
+    """Return whether the two can never hold together: whether their product is empty, without making it."""
+    return all(not (a.keys().isdisjoint(b) and _apart(a, b)) and meet(a, b) is None for a in one for b in other)
+
+
+def _apart(one: Conjunct, other: Conjunct) -> bool:
+    """Whether no two terms of different conjuncts can clash: at most one of them asks for phrases."""
+    return not (_asks_phrases(one) and _asks_phrases(other))
+
+
+def _asks_phrases(conjunct: Conjunct) -> bool:
+    return any(isinstance(term, Call) and term.name == "contains_any" for term in conjunct)
+
+
 def meet(one: Conjunct, other: Conjunct) -> Conjunct | None:
     """Return the constraints of both, None where no value satisfies them."""
     met = dict(one)

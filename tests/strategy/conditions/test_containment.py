@@ -159,6 +159,7 @@ def views(draw: st.DrawFn) -> View:
 def test_no_context_refutes_what_is_said(one: str, other: str, contexts: list[View]) -> None:
     a, b = condition(one), condition(other)
     contained, together = contains(a, b), overlap(a, b).answer
+    assert proved_within(b, a) is (contained is True)
     for view in contexts:
         first, second = a.judge(view).truth, b.judge(view).truth
         if contained:
