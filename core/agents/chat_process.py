@@ -63,7 +63,7 @@ def main() -> int:
     trace = TraceWriter.from_fd(open_trace(orders.trace_path))
     live = Streamed.open(orders.live_path)
     provider = orders.route.make_provider()
-    load(provider)
+    load(provider, orders)
     notices = list(orders.notices)
     try:
         confine(orders, notices)

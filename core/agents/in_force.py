@@ -7,10 +7,6 @@ place of the one in force for the users it is drawn for, and versions in shadow 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
-
 from core.foundation.visible import decode
 from core.state.agents import AgentConfig
 from core.state.paths import AgentPaths
@@ -18,24 +14,10 @@ from core.strategy.bank import serving
 from core.strategy.bank.assign import User
 from core.strategy.bank.bank import SETTINGS, bank_of
 
+from .governed import Governed
+
 DIRECTORY = "strategies"
 _RELEASE = ".release.yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class Governed:
-    """What governs a Session's skills, as texts. `files` and `shadow` map file names to texts, `settings` is the text
-    of bank.yaml ("" for defaults), `user` what is known of who speaks, empty where this is no traffic.
-    """
-
-    files: Mapping[str, str]
-    settings: str = ""
-    user: Mapping[str, Any] = field(default_factory=dict)
-    shadow: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a mapping."""
-        return asdict(self)
 
 
 def governed(agent: AgentPaths, config: AgentConfig, user: User | None = None) -> Governed | None:

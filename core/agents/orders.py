@@ -18,6 +18,7 @@ from core.state.paths import ProjectPaths
 
 from .approval import ApprovalMode
 from .budgets import Budgets
+from .governed import Governed
 from .tools.builtin import ToolSettings
 
 
@@ -49,6 +50,7 @@ class Orders:
     budgets: Budgets
     seed: int | None
     allow_unisolated: bool
+    governed: Governed | None = None
 
     def __repr__(self) -> str:
         return f"Orders({self.session_id!r})"
@@ -85,6 +87,7 @@ class Orders:
             "budgets": asdict(self.budgets),
             "seed": self.seed,
             "allow_unisolated": self.allow_unisolated,
+            "governed": None if self.governed is None else self.governed.to_json(),
         }
         return json.dumps(document).encode() + b"\n"
 
@@ -107,6 +110,7 @@ class Orders:
                 ),
                 "notices": tuple(told["notices"]),
                 "budgets": Budgets(**told["budgets"]),
+                "governed": Governed(**told["governed"]) if told["governed"] is not None else None,
             }
         )
 

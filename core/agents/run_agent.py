@@ -20,12 +20,13 @@ from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.visible import decode
 from core.models.registry import route_of
 from core.state import readonly
-from core.state.agents import read_agent
+from core.state.agents import AgentConfig, read_agent
 from core.state.paths import AgentPaths
 from core.state.project import read_project
 from core.state.vault import vault_values
 
 from .configured import context_limit, lacking, tool_settings
+from .governed import Governed
 from .orders import Orders
 from .prompt import assemble_system_prompt, environment_of
 from .target import OnStart, TargetOutcome, TargetSpec, TargetStarted, TargetStatus, _not_told
@@ -215,7 +216,16 @@ def orders_of(spec: TargetSpec) -> Orders:
         budgets=spec.budgets.with_max_turns(config.max_turns),
         seed=spec.seed,
         allow_unisolated=spec.allow_unisolated,
+        governed=_governed(agent, config, spec),
     )
+
+
+def _governed(agent: AgentPaths, config: AgentConfig, spec: TargetSpec) -> Governed | None:
+    if config.skills.selection != "strategy":
+        return None
+    from .in_force import governed
+
+    return governed(agent, config, spec.user)
 
 
 def readable_state(agent: AgentPaths) -> tuple[Path, ...]:
@@ -242,3 +252,7 @@ def bring_home(orders: Orders) -> None:
         if taken or trace.is_symlink() or not trace.is_file() or not SESSION_ID.fullmatch(name):
             continue
         trace.rename(target / trace.name)
+    if orders.governed is not None:
+        from .traffic import bring_turns_home
+
+        bring_turns_home(orders)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from core.models.interface import ModelRef, StopReason, ThinkingLevel
 from core.models.rehearsal.options import RehearsalOptions
@@ -13,6 +13,9 @@ from core.state.paths import ProjectPaths
 
 from .approval import ApprovalMode
 from .budgets import Budgets
+
+if TYPE_CHECKING:
+    from core.strategy.bank.assign import User  # most runs have no user and need nothing of the bank
 
 TargetStatus = Literal["completed", "stopped", "failed", "timeout", "killed"]
 """stopped: ended by its own budget or as a loop, so its work stands as it is; the last three are no work to score."""
@@ -23,7 +26,8 @@ class TargetSpec:
     """One Target run. `workspace` exists and is absolute; the trace goes to `trace_path`, made by the run.
 
     `thinking_level` None is the agent's own. The agent's `max_turns` narrows `budgets`. `timeout_s` bounds the
-    process beyond the Session's own wall budget; None is that plus a minute.
+    process beyond the Session's own wall budget; None is that plus a minute. `user` is who the run is for, where it
+    is traffic and no measurement.
     """
 
     project: ProjectPaths
@@ -40,6 +44,7 @@ class TargetSpec:
     budgets: Budgets = field(default_factory=Budgets)
     allow_unisolated: bool = False
     timeout_s: float | None = None
+    user: User | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from core.agents.approval import ApprovalMode
+from core.agents.governed import Governed
 from core.agents.isolation.confine import confine_self
 from core.agents.isolation.policy import IsolationPolicy
 from core.agents.live import LiveText
 from core.agents.orders import Orders
 from core.agents.session import Session, SessionSpec
 from core.agents.spec import TurnOutcome
+from core.agents.tool import Tool
 from core.agents.tools.builtin import builtin_tools
+from core.agents.tools.commands import Shell
 from core.agents.tools.subagents import ChildWish
 from core.foundation.clock import new_session_id
 from core.foundation.errors import ExuviaError, IsolationError, RefusedError
@@ -38,7 +41,7 @@ def main() -> int:
     trace = TraceWriter.from_fd(open_trace(orders.trace_path))
     live = LiveText.open(orders.live_path)
     provider = orders.route.make_provider()
-    load(provider)
+    load(provider, orders)
     notices = list(orders.notices)
     try:
         confine(orders, notices)
@@ -59,11 +62,15 @@ def first_line(descriptor: int) -> bytes:
     return bytes(line)
 
 
-def load(provider: Provider) -> None:
-    """Bring in what reads files beyond the cage: the HTTP client and its certificates."""
+def load(provider: Provider, orders: Orders) -> None:
+    """Bring in what reads files beyond the cage: the HTTP client and its certificates, the strategies' libraries."""
     prepare = getattr(provider, "prepare", None)
     if prepare is not None:
         prepare()
+    if orders.governed is not None:
+        from core.agents.tools import suggest
+
+        suggest.prepare()
 
 
 def confine(orders: Orders, notices: list[str]) -> None:
@@ -193,6 +200,10 @@ def _make(
         open_child=open_child,
     )
     missing = tuple(f"the tool {name} of the configuration does not exist here" for name in toolbox.missing)
+    tools = toolbox.tools
+    if orders.governed is not None and source is None:
+        door, told = _door(orders, orders.governed, toolbox.shell, open_child)
+        tools, missing = (*tools, *door), (*missing, *told)
     return SessionSpec(
         project=orders.project,
         agent_id=orders.agent_id,
@@ -204,7 +215,7 @@ def _make(
         entry=orders.route.entry,
         system_prompt=orders.system_prompt,
         trace=trace,
-        tools=toolbox.tools,
+        tools=tools,
         background=toolbox.background,
         thinking_level=level,
         approval=approval,
@@ -220,6 +231,28 @@ def _make(
         secrets=tuple(orders.vault.values()),
         notices=(*notices, *(missing if source is None else ())),
     )
+
+
+def _door(
+    orders: Orders, governed: Governed, shell: Shell, open_child: Any
+) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
+    """Return the tool `suggest`, and what the operator should know of skills and strategies that are left out."""
+    from core.agents.callable_skills import callables
+    from core.agents.tools.suggest import suggest_tool
+
+    found, faults = callables(orders.agent_state / "skills")
+    if not found:
+        return (), (*faults, "strategies choose the skills, but no skill can be called: none has a skill.yaml")
+    tool, told = suggest_tool(
+        governed,
+        found,
+        shell,
+        open_child,
+        directory=orders.scratchpad,
+        agent_id=orders.agent_id,
+        session_id=orders.session_id,
+    )
+    return (tool,), (*faults, *told)
 
 
 def _home(scratchpad: Path) -> Path:

@@ -35,11 +35,13 @@ class ToolSettings:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """Tools, what they run in the background, and what the configuration asked for that is not here."""
+    """Tools, what they run in the background, what the configuration asked for that is not here, and the shell that
+    all commands of the Session go through."""
 
     tools: tuple[Tool, ...]
     background: tuple[BackgroundWork, ...]
     missing: tuple[str, ...]
+    shell: Shell
 
 
 def builtin_tools(
@@ -81,7 +83,7 @@ def builtin_tools(
     by_name = {tool.spec.name: tool for tool in known}
     tools = tuple(_as_configured(by_name[wanted.name], wanted) for wanted in settings if wanted.name in by_name)
     missing = tuple(w.name for w in settings if w.name not in by_name and w.name not in _SUBAGENT_TOOLS)
-    return Toolbox(tools, tuple(background), missing)
+    return Toolbox(tools, tuple(background), missing, shell)
 
 
 def _as_configured(tool: _Known, wanted: ToolSettings) -> Tool:

@@ -22,7 +22,7 @@ from core.models.rehearsal.faults import Faults
 from core.models.rehearsal.options import RehearsalOptions
 from core.models.rehearsal.transcript import Reply
 
-Role = Literal["builder", "optimizer", "curator", "evaluator", "strategist", "target"]
+Role = Literal["builder", "optimizer", "curator", "evaluator", "strategist", "clerk", "target"]
 MODEL_IDS = ("rehearsal-1", "rehearsal-clumsy")
 # The tool that only one role has.
 _MARKS: tuple[tuple[str, Role], ...] = (
@@ -31,6 +31,7 @@ _MARKS: tuple[tuple[str, Role], ...] = (
     ("new_skill_insert", "curator"),
     ("launch_target", "evaluator"),
     ("draft_strategy", "strategist"),
+    ("suggest", "clerk"),
 )
 _CHARACTERS_PER_TOKEN = 4
 _DELTAS = 4  # pieces a text is streamed in
@@ -64,6 +65,10 @@ def reply_of(role: Role) -> Callable[[Request, int], Reply]:
         from core.models.rehearsal import strategist
 
         return strategist.reply
+    if role == "clerk":
+        from core.models.rehearsal import clerk
+
+        return clerk.reply
     from core.models.rehearsal import target
 
     return target.reply

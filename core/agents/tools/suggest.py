@@ -1,0 +1,198 @@
+"""The one door to skills that strategies govern: a model suggests, the executor decides (STRATEGY S78, S90 to S94).
+
+The model says what it has in mind and what it would need. What comes back is the result of what was run, or one
+question for the user. No strategy, condition or version stands in the tool's description or in an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from core.agents.callable_skills import CallableSkill, OpenChild, as_skills
+from core.agents.governed import Governed
+from core.agents.tool import ToolContext, ToolResult
+from core.agents.tools.commands import Shell
+from core.foundation import strict_json
+from core.foundation.visible import visible_line
+from core.models.interface import ToolSpec
+from core.state.jsonlines import append_record
+from core.strategy.bank.bank import SETTINGS
+from core.strategy.bank.shadow import shadow_turn
+from core.strategy.bank.turns import Turn
+from core.strategy.documents.reading import Fault, FaultyFileError, read
+from core.strategy.documents.release import BankSettings
+from core.strategy.execution.clock import RealClock
+from core.strategy.execution.compiled import Compiled
+from core.strategy.execution.compiler import CompiledBank, compile_bank
+from core.strategy.execution.session import SessionState
+from core.strategy.execution.store import ContextStore
+from core.strategy.execution.suggestion import KEYS
+from core.strategy.execution.suggestion import read as read_suggestion
+from core.strategy.execution.turn import TurnResult, answer, run_turn
+
+NAME = "suggest"
+TURNS = "strategy-turns.jsonl"
+"""Where a confined process leaves its turns, in its scratchpad."""
+_MARGIN_S = 15.0
+_DESCRIPTION = (
+    "Say what you would do for the user: the intent you see in their words, how sure you are, and the skill you have "
+    "in mind with its arguments. Whether that skill runs, another one, or several in order is decided for you. The "
+    "answer is the result, or one question: put it to the user in your own words and end your turn; when they have "
+    "answered, call this again."
+)
+
+
+def prepare() -> None:
+    """Load what reads files where a confined process may not: the conditions' binding, the contracts' library."""
+    from jsonschema import Draft202012Validator
+
+    from core.strategy.conditions.binding import binding
+
+    binding().compile("true")
+    Draft202012Validator({"type": "object"}).is_valid({})
+
+
+@dataclass
+class Door:
+    """What the tool works on: strategies in force and in shadow, compiled, and the skills that can be called.
+
+    `turns` is the file that every turn is appended to. `asked_at` is the prompt of the turn in which the user was asked
+    something: the same prompt can't be the answer.
+    """
+
+    bank: CompiledBank
+    shadow: tuple[Compiled, ...]
+    session: SessionState
+    found: tuple[CallableSkill, ...]
+    shell: Shell
+    open_child: OpenChild | None
+    turns: Path
+    agent_id: str
+    clock: RealClock = field(default_factory=RealClock)
+    asked_at: str = ""
+
+
+@dataclass(frozen=True)
+class Suggest:
+    """suggest. It may change things, for skills may; a call that was cut is not made again."""
+
+    door: Door
+    spec: ToolSpec
+    permission: Literal["r", "rw"] = "rw"
+    timeout_s: float = 60.0
+    max_output: int = 16_000
+    repeatable: bool = False
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Run a turn, or take the user's words as the answer to what was asked."""
+        door, session, said = self.door, self.door.session, dict(arguments)
+        if session.body.get("pending") and door.asked_at == context.prompt:
+            return ToolResult("Put the question to the user first, and end your turn.", "failed")
+        skills = as_skills(door.found, door.shell, door.open_child, context.announce_child)
+        time = door.clock.now().isoformat(timespec="milliseconds")
+        comparisons: tuple[Mapping[str, Any], ...] = ()
+        suggestion, dropped = read_suggestion(said)
+        if session.body.get("pending"):
+            result = await answer(door.bank, session, context.prompt, skills, door.clock)
+        elif door.shadow:
+            new = door.shadow[session.turn % len(door.shadow)]
+            both = await shadow_turn(
+                door.bank, new, session, context.prompt, suggestion, skills, door.clock, dropped=dropped
+            )
+            result, comparisons = both.answer, (both.comparison.to_json(),)
+        else:
+            result = await run_turn(door.bank, session, context.prompt, suggestion, skills, door.clock, dropped=dropped)
+        door.asked_at = context.prompt if result.question is not None else ""
+        turn = Turn(
+            session=context.session_id,
+            turn=session.turn,
+            time=time,
+            agent=door.agent_id,
+            call_id=context.call_id,
+            kind=result.kind,
+            code=result.code,
+            strategy=result.strategy,
+            utterance=context.prompt,
+            suggestion={key: said[key] for key in KEYS if key in said},
+            events=result.trace.events,
+            executions=result.executions,
+            comparisons=comparisons,
+            user=dict(session.user),
+            context=dict(session.values()),
+        )
+        append_record(door.turns, turn.to_json(), fsync=False)
+        return ToolResult(told(result))
+
+
+def told(result: TurnResult) -> str:
+    """Return what the model reads: the result, a question or a failure. Nothing says which strategy it was (S90)."""
+    if result.question is not None:
+        asked: dict[str, Any] = {"question": result.question.text}
+        if result.question.options:
+            asked["options"] = list(result.question.options)
+        return strict_json.dumps(asked)
+    if result.kind == "failed":
+        return strict_json.dumps({"failed": result.code, "message": visible_line(result.message)})
+    said: dict[str, Any] = {"result": None if result.output is None else dict(result.output)}
+    if result.handed_off:
+        said["handed_off"] = True
+    return strict_json.dumps(said)
+
+
+def suggest_tool(
+    governed: Governed,
+    found: tuple[CallableSkill, ...],
+    shell: Shell,
+    open_child: OpenChild | None,
+    *,
+    directory: Path,
+    agent_id: str,
+    session_id: str,
+) -> tuple[Suggest, tuple[str, ...]]:
+    """Return the tool over these skills, and a sentence for each fault of a strategy, which then isn't in force.
+
+    The skills' names and descriptions are all that its description says of them. `directory` is written to.
+    """
+    settings, faults = _settings(governed)
+    schemas = {one.schema.skill: one.schema for one in found}
+    bank = compile_bank(governed.files, settings, schemas)
+    beside = compile_bank({**governed.files, **governed.shadow}, settings, schemas, bank)
+    directory.mkdir(parents=True, exist_ok=True)
+    session = SessionState(session_id, ContextStore(directory / "strategy-context.sqlite"), governed.user)
+    shadow = tuple(one for _, one in sorted(beside.strategies.items()) if one.file in governed.shadow)
+    door = Door(bank, shadow, session, found, shell, open_child, directory / TURNS, agent_id)
+    told_faults = tuple(f"not in force: {fault}" for fault in (*faults, *bank.faults))
+    spec = ToolSpec(NAME, f"{_DESCRIPTION}\n\nSkills:\n{_listed(found)}", _parameters(found))
+    return Suggest(door, spec, timeout_s=2 * settings.turn.max_ms / 1000 + _MARGIN_S), told_faults
+
+
+def _settings(governed: Governed) -> tuple[BankSettings, tuple[Fault, ...]]:
+    if not governed.settings:
+        return BankSettings(), ()
+    try:
+        return read(governed.settings, BankSettings, SETTINGS)[0], ()
+    except FaultyFileError as error:
+        return BankSettings(), error.faults
+
+
+def _listed(found: tuple[CallableSkill, ...]) -> str:
+    return "\n".join(f"- {one.schema.skill}: {' '.join(one.document.description.split())}" for one in found)
+
+
+def _parameters(found: tuple[CallableSkill, ...]) -> dict[str, Any]:
+    names = [one.schema.skill for one in found]
+    said = {
+        "intent": {"type": "string", "description": "What the user wants, in a word or two."},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "How sure you are of that."},
+        "intended_skill": {"type": "string", "enum": names, "description": "The skill you would use."},
+        "required_context": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "What would have to be known for it.",
+        },
+        "arguments": {"type": "object", "description": "Values for the skill's inputs that the user gave."},
+    }
+    return {"type": "object", "properties": said, "required": ["intent", "confidence"]}
