@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.agents.isolation import processes
 from core.foundation import strict_json
@@ -46,6 +46,9 @@ from .orders import Orders
 from .run_agent import bring_home, orders_of, start_process
 from .target import TargetSpec
 
+if TYPE_CHECKING:
+    from core.strategy.bank.assign import User
+
 SOURCE = "cli"
 ROLE = "chat"
 _POLL_S = 0.25
@@ -56,7 +59,7 @@ _STDERR_KEPT = 4000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSpec:
     """A chat as it is asked for. `resume` goes on with the Session in `trace_path`; `questions` says that somebody
-    answers ask_operator. `workspace` exists.
+    answers ask_operator. `workspace` exists. `user` is who speaks, where that is known.
     """
 
     project: ProjectPaths
@@ -70,6 +73,7 @@ class ChatSpec:
     questions: bool = False
     seed: int | None = None
     allow_unisolated: bool = False
+    user: User | None = None
 
 
 def chat_to_resume(agent: AgentPaths, session_id: str) -> SessionHead:
@@ -110,6 +114,7 @@ async def opened(spec: ChatSpec, tell: Callable[[ChatEvent], None]) -> AsyncIter
             approval=spec.approval,
             seed=spec.seed,
             allow_unisolated=spec.allow_unisolated,
+            user=spec.user,
         )
     )
     with mailbox.opened(spec.project, spec.session_id, agent_id=spec.agent_id, role=ROLE) as box:

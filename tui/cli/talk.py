@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from core.foundation.errors import ExitCode, UsageError
 from tui.cli.common import Place, here, json_option, note, place_options, print_json, say
+from tui.cli.user_option import user_options
+
+if TYPE_CHECKING:
+    from core.strategy.bank.assign import User
 
 
 @click.command(epilog="Example:  exuvia send build-20260101-120000-ab12 'Leave out the Case about dates.'")
@@ -44,6 +49,7 @@ def send(session_or_run: str, text: str, as_json: bool, place: Place) -> None:
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Where it works (a new one else).")
 @click.option("--seed", type=int, default=7, show_default=True, help="Makes replies of the rehearsal model the same.")
 @click.option("--allow-unisolated", is_flag=True, help="Run even where the kernel cannot confine. Not safe.")
+@user_options
 @json_option
 @place_options
 def chat(
@@ -55,6 +61,7 @@ def chat(
     workspace: Path | None,
     seed: int,
     allow_unisolated: bool,
+    user: User | None,
     as_json: bool,
     place: Place,
 ) -> int:
@@ -98,6 +105,7 @@ def chat(
         questions=interactive,
         seed=seed,
         allow_unisolated=allow_unisolated,
+        user=user,
     )
     terminal = ChatTerminal(spec, interactive=interactive, quiet=as_json)
     with terminal.running():

@@ -13,11 +13,13 @@ import click
 
 from core.foundation.errors import ExitCode, UsageError
 from tui.cli.common import Place, here, json_option, note, place_options, print_json, say, say_text
+from tui.cli.user_option import user_options
 
 if TYPE_CHECKING:
     from core.evolution.run_view import RoundView
     from core.evolution.runs import RunSpec
     from core.models.interface import ModelEntry
+    from core.strategy.bank.assign import User
 
 R = TypeVar("R")
 
@@ -316,6 +318,7 @@ def evaluate(
               show_default=True, help="Which tool calls are allowed.")  # fmt: skip
 @click.option("--seed", type=int, default=7, show_default=True, help="Makes rehearsal runs reproducible.")
 @click.option("--allow-unisolated", is_flag=True, help="Run even where the kernel cannot confine. Not safe.")
+@user_options
 @json_option
 @place_options
 def run(
@@ -326,6 +329,7 @@ def run(
     approval: str,
     seed: int,
     allow_unisolated: bool,
+    user: User | None,
     as_json: bool,
     place: Place,
 ) -> int:
@@ -357,6 +361,7 @@ def run(
                 seed=seed,
                 approval=approval,  # type: ignore[arg-type]  # click allows no other words
                 allow_unisolated=allow_unisolated,
+                user=user,
             )
         )
     )
