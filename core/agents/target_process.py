@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.agents.approval import ApprovalMode
 from core.agents.governed import Governed
@@ -23,7 +23,6 @@ from core.agents.live import LiveText
 from core.agents.orders import Orders
 from core.agents.session import Session, SessionSpec
 from core.agents.spec import TurnOutcome
-from core.agents.tool import Tool
 from core.agents.tools.builtin import builtin_tools
 from core.agents.tools.commands import Shell
 from core.agents.tools.subagents import ChildWish
@@ -31,6 +30,9 @@ from core.foundation.clock import new_session_id
 from core.foundation.errors import ExuviaError, IsolationError, RefusedError
 from core.models.interface import Provider, ThinkingLevel
 from core.traces.writer import TraceWriter, open_trace
+
+if TYPE_CHECKING:
+    from core.agents.tools.suggest import Suggest
 
 _LONGEST_ORDERS = 64 << 20
 
@@ -200,10 +202,12 @@ def _make(
         open_child=open_child,
     )
     missing = tuple(f"the tool {name} of the configuration does not exist here" for name in toolbox.missing)
-    tools = toolbox.tools
+    tools, background = toolbox.tools, toolbox.background
     if orders.governed is not None and source is None:
-        door, told = _door(orders, orders.governed, toolbox.shell, open_child)
-        tools, missing = (*tools, *door), (*missing, *told)
+        suggest, told = _suggest(orders, orders.governed, toolbox.shell, open_child)
+        missing = (*missing, *told)
+        if suggest is not None:
+            tools, background = (*tools, suggest), (suggest.door, *background)
     return SessionSpec(
         project=orders.project,
         agent_id=orders.agent_id,
@@ -216,7 +220,7 @@ def _make(
         system_prompt=orders.system_prompt,
         trace=trace,
         tools=tools,
-        background=toolbox.background,
+        background=background,
         thinking_level=level,
         approval=approval,
         command_policy=orders.command_policy,
@@ -233,16 +237,16 @@ def _make(
     )
 
 
-def _door(
+def _suggest(
     orders: Orders, governed: Governed, shell: Shell, open_child: Any
-) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
+) -> tuple[Suggest | None, tuple[str, ...]]:
     """Return the tool `suggest`, and what the operator should know of skills and strategies that are left out."""
     from core.agents.callable_skills import callables
     from core.agents.tools.suggest import suggest_tool
 
     found, faults = callables(orders.agent_state / "skills")
     if not found:
-        return (), (*faults, "strategies choose the skills, but no skill can be called: none has a skill.yaml")
+        return None, (*faults, "strategies choose the skills, but no skill can be called: none has a skill.yaml")
     tool, told = suggest_tool(
         governed,
         found,
@@ -252,7 +256,7 @@ def _door(
         agent_id=orders.agent_id,
         session_id=orders.session_id,
     )
-    return (tool,), (*faults, *told)
+    return tool, (*faults, *told)
 
 
 def _home(scratchpad: Path) -> Path:

@@ -151,6 +151,25 @@ async def test_a_version_in_shadow_is_compared_and_changes_nothing(agent: AgentP
     assert comparison.session == outcome.session_id
 
 
+@pytest.mark.meets("S42", "S127")
+async def test_checks_of_level_2_end_after_the_answer_and_are_kept(agent: AgentPaths) -> None:
+    install(
+        agent,
+        "scan_device",
+        "Scan the device",
+        'import time; time.sleep(0.5)\nprint(\'{"output": {"status": "x", "ok": false}}\')\n',
+    )
+    path = agent.state / "strategies" / "shop" / "shop.refund.yaml"
+    check = "validate: {level2: {checks: [{at: order, run: scan_device, code: RISK, name: device}]}}\n"
+    path.write_text(path.read_text() + check)
+    outcome, _ = await ask(agent, "I want a refund for order A-17")
+    assert outcome.text == "Done. status: refunding"
+    (turn, checked), _ = turns.read(bank(agent).records, outcome.session_id)
+    assert (turn.kind, checked.kind) == ("done", "level2")
+    (verdict,) = [event for event in checked.events if event["event"] == "checked"]
+    assert (verdict["verdict"], verdict["code"]) == ("failed", "RISK")
+
+
 async def test_a_faulty_strategy_is_left_out_and_told(agent: AgentPaths) -> None:
     (agent.state / "strategies" / "shop" / "shop.refund.yaml").write_text("schema: strategy/v1\nid: shop.refund\n")
     outcome, _ = await ask(agent, "I want a refund for order A-17")

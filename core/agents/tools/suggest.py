@@ -6,8 +6,9 @@ question for the user. No strategy, condition or version stands in the tool's de
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,9 @@ from core.strategy.documents.release import BankSettings
 from core.strategy.execution.clock import RealClock
 from core.strategy.execution.compiled import Compiled
 from core.strategy.execution.compiler import CompiledBank, compile_bank
+from core.strategy.execution.later import later
 from core.strategy.execution.session import SessionState
+from core.strategy.execution.skills import Skills
 from core.strategy.execution.store import ContextStore
 from core.strategy.execution.suggestion import KEYS
 from core.strategy.execution.suggestion import read as read_suggestion
@@ -37,6 +40,7 @@ NAME = "suggest"
 TURNS = "strategy-turns.jsonl"
 """Where a confined process leaves its turns, in its scratchpad."""
 _MARGIN_S = 15.0
+_CHECKS_S = 20.0  # how long a Session that ends waits for checks of level 2
 _DESCRIPTION = (
     "Say what you would do for the user: the intent you see in their words, how sure you are, and the skill you have "
     "in mind with its arguments. Whether that skill runs, another one, or several in order is decided for you. The "
@@ -73,6 +77,44 @@ class Door:
     agent_id: str
     clock: RealClock = field(default_factory=RealClock)
     asked_at: str = ""
+    checks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def keep(self, turn: Turn) -> None:
+        """Write a turn down."""
+        append_record(self.turns, turn.to_json(), fsync=False)
+
+    def check_later(self, result: TurnResult, turn: Turn, skills: Skills) -> None:
+        """Begin the checks of level 2, which the answer doesn't wait for (S42)."""
+        if result.deferred:
+            task = asyncio.ensure_future(self._check(result, turn, skills))
+            self.checks.add(task)
+            task.add_done_callback(self.checks.discard)
+
+    async def _check(self, result: TurnResult, turn: Turn, skills: Skills) -> None:
+        found = await later(self.bank, self.session, result.deferred, skills, self.clock)
+        told = replace(turn, kind="level2", code=found.code, events=found.trace.events, comparisons=())
+        self.keep(replace(told, executions=found.executions, context=dict(self.session.values())))
+
+    def take_notices(self) -> list[str]:
+        """Tell the model nothing: what the checks find is for strategies and the record."""
+        return []
+
+    def expected(self) -> bool:
+        """No turn waits for them."""
+        return False
+
+    async def changed(self) -> None:
+        """Nothing that anybody waits for happens here."""
+        await asyncio.Event().wait()
+
+    async def aclose(self) -> None:
+        """Let the checks that still run end, for a while; those that don't are stopped and leave no verdict."""
+        if self.checks:
+            _, late = await asyncio.wait(set(self.checks), timeout=_CHECKS_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
 
 
 @dataclass(frozen=True)
@@ -123,7 +165,8 @@ class Suggest:
             user=dict(session.user),
             context=dict(session.values()),
         )
-        append_record(door.turns, turn.to_json(), fsync=False)
+        door.keep(turn)
+        door.check_later(result, turn, skills)
         return ToolResult(told(result))
 
 
