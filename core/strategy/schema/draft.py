@@ -1,4 +1,4 @@
-"""A first skill.yaml from what was seen of a skill: inputs, outputs, failure codes (issue: the engine drafts it).
+"""A first skill.yaml from what was seen of a skill: inputs, outputs, failure codes (STRATEGY S2, S46).
 
 What was measured stands as it is; what is inferred is a guess and says so. Guesses are on the safe side: a skill of
 which nothing is known is taken to write, and not to bear a repeat.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
@@ -50,6 +50,22 @@ class Draft:
         few = "" if self.calls >= FEW else " That is few: look at every line."
         head = f"# Drafted from {self.calls} calls.{few} What is marked is a guess.\n"
         return head + to_yaml(self.schema, {path: f"guess: {why}" for path, why in self.guesses.items()})
+
+
+def observed_in(turns: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> dict[str, list[Observed]]:
+    """Return by skill the calls in decision traces: of each turn, in order, what the user said and the events.
+
+    Such a trace has inputs and failure codes, and no outputs; what the user said before counts too.
+    """
+    found: dict[str, list[Observed]] = {}
+    said: tuple[str, ...] = ()
+    for utterance, events in turns:
+        said = (*said, utterance)
+        for event in events:
+            if event.get("event") == "called" and isinstance(event.get("skill"), str):
+                one = Observed(event.get("inputs") or {}, None, str(event.get("code") or ""), said=said)
+                found.setdefault(event["skill"], []).append(one)
+    return found
 
 
 def draft_schema(skill: str, calls: Sequence[Observed]) -> Draft:

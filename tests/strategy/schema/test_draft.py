@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.foundation.errors import UsageError
 from core.strategy.schema.directory import read_schema
-from core.strategy.schema.draft import Observed, draft_schema
+from core.strategy.schema.draft import Observed, draft_schema, observed_in
 from core.strategy.schema.inputs import check_inputs
 from core.strategy.schema.outputs import check_output
 from core.strategy.schema.sync import compare
@@ -55,6 +55,22 @@ def test_a_draft_from_few_calls_says_so_and_one_from_none_is_refused() -> None:
     assert "Drafted from 1 calls. That is few" in draft_schema("track", [Observed({}, {})]).text()
     with pytest.raises(UsageError, match="no call of track"):
         draft_schema("track", [])
+
+
+def test_calls_are_found_in_decision_traces() -> None:
+    turns = [
+        (
+            "Where is parcel 7?",
+            [{"event": "called", "skill": "track", "inputs": {"query": "parcel 7"}}, {"event": "skip"}],
+        ),
+        ("And now?", [{"event": "called", "skill": "track", "inputs": {"query": "parcel 7"}, "code": "TIMEOUT"}]),
+    ]
+    found = observed_in(turns)
+    assert [(call.arguments, call.code, len(call.said)) for call in found["track"]] == [
+        ({"query": "parcel 7"}, "", 1),
+        ({"query": "parcel 7"}, "TIMEOUT", 2),
+    ]
+    assert [row.code for row in draft_schema("track", found["track"]).schema.failure_modes] == ["TIMEOUT"]
 
 
 VALUES = st.one_of(
