@@ -73,3 +73,11 @@ class Desk:
 
     def note(self, skill: str, code: str, ms: float) -> None:
         self.shop.done.append(Done(skill, code, ms))
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where a skill of the shop is called: at a customer's desk, with what the executor says of the call."""
+
+    desk: Desk
+    request: Call

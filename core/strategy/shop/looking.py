@@ -5,38 +5,75 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from core.skillrepo.words import split_words
-from core.strategy.execution.skills import Call
+from core.strategy.schema.define import Outputs, Range, domain, rule, skill_definition
+from core.strategy.schema.inputs import ends_of
 from core.strategy.shop.catalogue import Product, catalogue
-from core.strategy.shop.desk import Desk, SkillFailed
+from core.strategy.shop.desk import At, SkillFailed
 from core.strategy.shop.orders import Order
+from core.strategy.shop.promises import (
+    ANSWER,
+    ARRIVAL,
+    BY_ORDER,
+    DECISION,
+    DELIVERY,
+    EVIDENCE,
+    FOUND,
+    HEARD,
+    ORDER,
+    ORDER_PATHS,
+    PAYMENT,
+    PRODUCTS,
+    SCAN,
+    STATUS,
+    TRACE,
+    TUTORIAL,
+    Row,
+    Said,
+    Word,
+)
 
 DAYS_BY_REGION = {"north": 4, "east": 2, "south": 3, "west": 5}
 
 
-async def find_recent_order(desk: Desk, call: Call, user_id: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=120, needs=["user.id"], provides=ORDER_PATHS)
+async def find_recent_order(call: At, user_id: Word) -> Annotated[Row, Outputs(ORDER)]:
     """Find the newest order of a user."""
-    held = desk.shop.of(user_id)
-    if not held or user_id != desk.customer.id:
+    held = call.desk.shop.of(user_id)
+    if not held or user_id != call.desk.customer.id:
         raise SkillFailed("NO_ORDERS", f"user {user_id!r} has no orders")
     return held[0].shown()
 
 
-async def query_order(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(
+    side_effects="read", idempotent=True, typical_ms=120, needs=BY_ORDER, provides=ORDER_PATHS[1:], providers=FOUND
+)
+async def query_order(call: At, order_id: Word) -> Annotated[Row, Outputs(ORDER)]:
     """Query an order: status, amounts, product, address."""
-    return desk.order(order_id).shown()
+    return call.desk.order(order_id).shown()
 
 
-async def check_order_status(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(
+    side_effects="read", idempotent=True, typical_ms=60, needs=BY_ORDER, provides=["order.status"], providers=FOUND
+)
+async def check_order_status(call: At, order_id: Word) -> Annotated[Row, Outputs(STATUS)]:
     """Check the status of an order."""
-    return {"status": desk.order(order_id).status}
+    return {"status": call.desk.order(order_id).status}
 
 
-async def query_logistics(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(
+    side_effects="read",
+    idempotent=True,
+    typical_ms=450,
+    needs=BY_ORDER,
+    provides=["parcel.tracking_number", "parcel.place"],
+    providers=FOUND,
+)
+async def query_logistics(call: At, order_id: Word) -> Annotated[Row, Outputs(TRACE)]:
     """Query the logistics of a parcel: where is it, when is it delivered; empty where unknown. 包裹到哪里"""
-    parcel = desk.order(order_id).parcel
+    parcel = call.desk.order(order_id).parcel
     if parcel is None or parcel.silent:
         return {}
     return {
@@ -47,52 +84,69 @@ async def query_logistics(desk: Desk, call: Call, order_id: str) -> dict[str, An
     }
 
 
-async def estimate_delivery(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=150, needs=BY_ORDER, providers=FOUND)
+async def estimate_delivery(call: At, order_id: Word) -> Annotated[Row, Outputs(DELIVERY)]:
     """Estimate the delivery date of a parcel by weight and region, without the carrier."""
-    order = desk.order(order_id)
-    days = DAYS_BY_REGION[desk.customer.region] + (1 if order.product.category == "furniture" else 0)
+    order = call.desk.order(order_id)
+    days = DAYS_BY_REGION[call.desk.customer.region] + (1 if order.product.category == "furniture" else 0)
     due = order.paid_at + timedelta(days=days + 1)
     return {"estimated_delivery_date": due.date().isoformat(), "by": "weight"}
 
 
-async def get_payment_info(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(
+    side_effects="read",
+    idempotent=True,
+    typical_ms=150,
+    needs=BY_ORDER,
+    provides=["payment_method", "order.paid_amount"],
+    providers=FOUND,
+)
+async def get_payment_info(call: At, order_id: Word) -> Annotated[Row, Outputs(PAYMENT)]:
     """Get the payment method and the paid amount of an order."""
-    order = desk.order(order_id)
+    order = call.desk.order(order_id)
     return {"payment_method": order.payment, "paid_amount": order.paid / 100}
 
 
-async def refund_precheck(desk: Desk, call: Call, order_id: str, paid_at: str = "") -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=700, needs=BY_ORDER, providers=FOUND)
+async def refund_precheck(call: At, order_id: Word, paid_at: Word = "") -> Annotated[Row, Outputs(DECISION)]:
     """Check beforehand whether a refund would be approved, and for how much."""
-    order = desk.order(order_id)
+    order = call.desk.order(order_id)
     if not order.refundable:
         return {"decision": "reject", "amount": 0}
-    return {"decision": desk.fate.approve, "amount": order.listed / 100}
+    return {"decision": call.desk.fate.approve, "amount": order.listed / 100}
 
 
-async def collect_evidence(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=False, typical_ms=500, needs=BY_ORDER, providers=FOUND)
+async def collect_evidence(call: At, order_id: Word) -> Annotated[Row, Outputs(EVIDENCE)]:
     """Collect photos from the customer as evidence."""
-    desk.order(order_id)
-    number = desk.counts["collect_evidence"]
-    return {"complete": number >= desk.fate.evidence_after, "photos": number}
+    call.desk.order(order_id)
+    number = call.desk.counts["collect_evidence"]
+    return {"complete": number >= call.desk.fate.evidence_after, "photos": number}
 
 
-async def check_message(desk: Desk, call: Call) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=40)
+async def check_message(call: At) -> Annotated[Row, Outputs(ARRIVAL)]:
     """Check whether a message really arrived at the customer."""
-    arrived = [message for message in desk.shop.messages if message.customer == desk.customer.id]
+    arrived = [message for message in call.desk.shop.messages if message.customer == call.desk.customer.id]
     return {"arrived": bool(arrived), "channel": arrived[-1].channel if arrived else ""}
 
 
-async def risk_scan_device(desk: Desk, call: Call, device: str = "") -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=300)
+async def risk_scan_device(call: At, device: Word = "") -> Annotated[Row, Outputs(SCAN)]:
     """Scan the reputation of a device for fraud."""
-    return {"ok": desk.customer.device != "unknown", "device": desk.customer.device}
+    return {"ok": call.desk.customer.device != "unknown", "device": call.desk.customer.device}
 
 
+@skill_definition(side_effects="read", idempotent=True, typical_ms=350)
 async def search_product(
-    desk: Desk, call: Call, query: str, category_filter: str = "", price_range: dict[str, float] | None = None
-) -> dict[str, Any]:
+    call: At,
+    query: Said,
+    category_filter: Annotated[str, domain("fashion", "beauty", "electronics", "furniture", "kitchen")] = "",
+    price_range: Annotated[Range | None, rule(0, 10000)] = None,
+) -> Annotated[Row, Outputs(PRODUCTS)]:
     """Search a product to buy: recommend goods by words, category and price range. 推荐"""
     asked = set(split_words(query))
-    low, high = (price_range or {}).get("min_price", 0), (price_range or {}).get("max_price", 1e9)
+    low, high = ends_of(price_range) if price_range is not None else (0, 1e9)
     found = [
         (len(asked & named), product)
         for product, named in _titles()
@@ -102,7 +156,8 @@ async def search_product(
     return {"count": len(best), "products": [_offered(product) for product in best]}
 
 
-async def hear_price_range(desk: Desk, call: Call, query: str) -> dict[str, Any]:
+@skill_definition(side_effects="none", idempotent=True, typical_ms=10, provides=["price_range"])
+async def hear_price_range(call: At, query: Said) -> Annotated[Row, Outputs(HEARD)]:
     """Hear which price range somebody names: under, below, up to a number of dollars."""
     numbers = re.findall(r"\d+", query)
     if not numbers:
@@ -110,16 +165,18 @@ async def hear_price_range(desk: Desk, call: Call, query: str) -> dict[str, Any]
     return {"price_range": {"min_price": 0, "max_price": float(numbers[-1])}}
 
 
-async def suggest_similar_products(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=300, needs=BY_ORDER, providers=FOUND)
+async def suggest_similar_products(call: At, order_id: Word) -> Annotated[Row, Outputs(PRODUCTS)]:
     """Suggest products similar to what was ordered."""
-    product = desk.order(order_id).product
+    product = call.desk.order(order_id).product
     goods = [other for other in catalogue().products.values() if other.kind == product.kind and other.id != product.id]
     return {"count": len(goods[:3]), "products": [_offered(other) for other in goods[:3]]}
 
 
-async def tutorial_generation(desk: Desk, call: Call, order_id: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=400, needs=BY_ORDER, providers=FOUND)
+async def tutorial_generation(call: At, order_id: Word) -> Annotated[Row, Outputs(TUTORIAL)]:
     """Generate a tutorial: how to use, set up and clean a product, steps. 怎么用"""
-    product = desk.order(order_id).product
+    product = call.desk.order(order_id).product
     return {"kind": product.kind, "steps": guide(product)}
 
 
@@ -128,7 +185,8 @@ def guide(product: Product) -> list[str]:
     return [f"Unpack the {product.kind}", *(f"Mind: {feature}" for feature in product.features), "Keep the receipt"]
 
 
-async def answer_faq(desk: Desk, call: Call, query: str) -> dict[str, Any]:
+@skill_definition(side_effects="none", idempotent=True, typical_ms=200)
+async def answer_faq(call: At, query: Said) -> Annotated[Row, Outputs(ANSWER)]:
     """Answer a general question from the help pages."""
     return {"answer": f"The help pages have this on it: {' '.join(sorted(set(split_words(query)))[:5])}."}
 

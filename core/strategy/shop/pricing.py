@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Annotated
 
-from core.strategy.execution.skills import Call
+from core.strategy.schema.define import Outputs, skill_definition
 from core.strategy.shop.catalogue import Product, catalogue
-from core.strategy.shop.desk import Desk, SkillFailed
+from core.strategy.shop.desk import At, SkillFailed
+from core.strategy.shop.promises import PRICE, PRICES, Offer, Row, Source, Word
 
 SOURCES = ("jd", "tmall", "pdd")
 SLOW_MS = 6_000
@@ -41,30 +42,32 @@ def _product(product_id: str) -> Product:
     return product
 
 
-async def query_price(desk: Desk, call: Call, product_id: str, source: str = "jd") -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=700)
+async def query_price(call: At, product_id: Word, source: Source = "jd") -> Annotated[Row, Outputs(PRICE)]:
     """Query the price of a product at one source. 比价"""
     if source not in SOURCES:
         raise SkillFailed("INVALID_SOURCE", f"no source {source!r}")
-    if source in desk.fate.slow:
-        await desk.shop.clock.sleep(SLOW_MS)
-    if source in desk.fate.down:
+    if source in call.desk.fate.slow:
+        await call.desk.shop.clock.sleep(SLOW_MS)
+    if source in call.desk.fate.down:
         raise SkillFailed("HTTP_503", f"{source} is not available")
     return {"source": source, "price": price_today(source, _product(product_id)), "estimated": False}
 
 
-async def estimate_price(desk: Desk, call: Call, product_id: str, source: str) -> dict[str, Any]:
+@skill_definition(side_effects="read", idempotent=True, typical_ms=30)
+async def estimate_price(call: At, product_id: Word, source: Source) -> Annotated[Row, Outputs(PRICE)]:
     """Estimate a price from the historical mean and the platform's discount rate."""
     price = round(long_run(source, _product(product_id)) * DISCOUNT[source], 2)
     return {"source": source, "price": price, "estimated": True}
 
 
+@skill_definition(side_effects="none", idempotent=True, typical_ms=20)
 async def merge_prices(
-    desk: Desk,
-    call: Call,
-    jd: dict[str, Any] | None = None,
-    tmall: dict[str, Any] | None = None,
-    pdd: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    call: At,
+    jd: Offer = None,
+    tmall: Offer = None,
+    pdd: Offer = None,
+) -> Annotated[Row, Outputs(PRICES)]:
     """Merge the prices of several sources into one comparison."""
     rows = [row for row in (jd, tmall, pdd) if row and "price" in row]
     if not rows:

@@ -10,29 +10,21 @@ from typing import Any
 
 from core.foundation.errors import DamagedError
 from core.state import yaml12
-from core.strategy.documents.reading import read
 from core.strategy.documents.skill import Needs, Signature, SkillSchema
 from core.strategy.execution.skills import Call, Outcome, Skill, Skills
+from core.strategy.schema.define import definitions_in
+from core.strategy.schema.directory import read_schema
 from core.strategy.shop import acting, looking, pricing
-from core.strategy.shop.desk import Desk, SkillFailed
+from core.strategy.shop.desk import At, Desk, SkillFailed
 
 Work = Callable[..., Awaitable[dict[str, Any]]]
 _ROOM = resources.files("core.strategy.shop")
 _FACT_MS = 150
 
 
-def _works() -> dict[str, Work]:
-    found: dict[str, Work] = {}
-    for module in (looking, pricing, acting):
-        found |= {
-            name: work
-            for name, work in vars(module).items()
-            if inspect.iscoroutinefunction(work) and work.__module__ == module.__name__
-        }
-    return found
-
-
-WORKS: Mapping[str, Work] = _works()
+WORKS: Mapping[str, Work] = {
+    name: work for module in (looking, pricing, acting) for name, work in definitions_in(module).items()
+}
 """The skills that know the shop's state, by name."""
 
 
@@ -54,8 +46,8 @@ def schemas() -> Mapping[str, SkillSchema]:
     """Return the schema of every skill. Raises DamagedError where one doesn't fit what is called."""
     found: dict[str, SkillSchema] = {}
     for name, text in schema_texts().items():
-        schema, _ = read(text, SkillSchema, f"skills/{name}/skill.yaml")
-        takes = set(list(inspect.signature(WORKS[name]).parameters)[2:])
+        schema, _ = read_schema(text, f"skills/{name}/skill.yaml")
+        takes = set(list(inspect.signature(WORKS[name]).parameters)[1:])
         if schema.skill != name or set(schema.signature.inputs) != takes:
             raise DamagedError(f"skills/{name}/skill.yaml does not fit the skill: its inputs are {sorted(takes)}.")
         found[name] = schema
@@ -113,5 +105,5 @@ async def _outcome(
     if missing:
         raise SkillFailed("MISSING_CONTEXT", f"{schema.skill} needs {', '.join(missing)}")
     given = {name: inputs[name] for name in asked if inputs.get(name) is not None}
-    output = await work(desk, call, **given)
+    output = await work(At(desk, call), **given)
     return Outcome(output, raw=output)
