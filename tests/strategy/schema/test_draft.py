@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +60,7 @@ def test_a_draft_from_few_calls_says_so_and_one_from_none_is_refused() -> None:
 
 
 def test_calls_are_found_in_decision_traces() -> None:
-    turns = [
+    turns: list[tuple[str, list[dict[str, Any]]]] = [
         (
             "Where is parcel 7?",
             [{"event": "called", "skill": "track", "inputs": {"query": "parcel 7"}}, {"event": "skip"}],
