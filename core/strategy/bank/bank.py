@@ -266,7 +266,9 @@ class Bank:
             return error.refused
         return None
 
-    def take_back(self, strategy_id: str, actor: Actor, why: str, *, version: int | None = None) -> Standing:
+    def take_back(
+        self, strategy_id: str, actor: Actor, why: str, evidence: tuple[str, ...] = (), *, version: int | None = None
+    ) -> Standing:
         """Take what was released last off-line, in one line: the version before answers again (S73).
 
         That is the version in gray, else the active one, whose predecessor becomes active; with `version` only that
@@ -282,9 +284,9 @@ class Bank:
                 raise RefusedError(f"{what} has no version that answers users.", hint="Nothing is to be taken back.")
             old = next((one for one in versions if one.version == now.replaced and one.state == "deprecated"), None)
             back = old if now.state == "active" else None
-            step = Step("offline", actor, now_s(), why=why)
+            step = Step("offline", actor, now_s(), why=why, evidence=evidence)
             self._append(now, step, {} if back is None else {"restore": back.version})
-        told = {"why": why, "restored": back.version if back else None}
+        told = {"why": why, "restored": back.version if back else None, "evidence": list(evidence)}
         self._audit("strategy_rollback", strategy_id, now.version, actor, told)
         return self.standing(strategy_id, now.version)
 
