@@ -31,17 +31,16 @@ def problem(paths: Sequence[str], present: Mapping[str, bytes], after: Mapping[s
             return Refusal("strategy_invalid", f"{told}.")
         if strategy.id != match["id"]:
             return Refusal("strategy_invalid", f"{path} holds the strategy {strategy.id}; the file is named by the id.")
-        before = _version(present.get(path), path)
+        raw = present.get(path)
+        before = None if raw is None else version_in(raw, path)
         if before is not None and before[0] == strategy.id and strategy.version != before[1] + 1:
             told = f"{path} is version {before[1]}, which stays as it is: give the new text version {before[1] + 1}."
             return Refusal("strategy_version", told)
     return None
 
 
-def _version(raw: bytes | None, path: str) -> tuple[str, int] | None:
-    """Return id and version of what stands there now; None for nothing, or nothing that can be read."""
-    if raw is None:
-        return None
+def version_in(raw: bytes, path: str) -> tuple[str, int] | None:
+    """Return id and version of the strategy in a file; None where it can't be read."""
     try:
         strategy, _ = read(decode(raw), Strategy, path)
     except FaultyFileError:

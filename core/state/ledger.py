@@ -22,7 +22,7 @@ class _Frozen(BaseModel):
 class Edit(_Frozen):
     """A file of the state that a Candidate changes; `added` and `removed` count lines."""
 
-    kind: Literal["agents_md", "skill", "config", "other"]
+    kind: Literal["agents_md", "skill", "strategy", "config", "other"]
     path: str
     added: int = 0
     removed: int = 0

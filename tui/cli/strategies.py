@@ -19,7 +19,7 @@ from tui.cli.common import (
     say_text,
 )
 from tui.cli.strategy_lines import stage_words, standing_facts
-from tui.cli.strategy_moves import approve, archive, gray, publish, rollback, shadow, submit
+from tui.cli.strategy_moves import approve, archive, enforce, gray, publish, rollback, shadow, submit
 
 
 @click.group(epilog="Example:  exuvia strategy list --state gray")
@@ -28,7 +28,7 @@ def strategy() -> None:
     """See the strategies that govern skills, publish versions, release them step by step, take them back."""
 
 
-for _command in (publish, submit, approve, shadow, gray, rollback, archive):
+for _command in (publish, submit, approve, shadow, gray, enforce, rollback, archive):
     strategy.add_command(_command)
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
 from core.foundation.clock import now_s
-from core.foundation.errors import RefusedError
+from core.foundation.errors import ExuviaError, RefusedError
 from core.state import audit
 from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.bank.states import Actor, Standing, State, Step, newest
-from tui.cli.common import Place, json_option, place_options, print_json, say
+from tui.cli.common import Place, json_option, note, place_options, print_json, say
 from tui.cli.strategy_lines import standing_facts
+
+if TYPE_CHECKING:
+    from core.evolution.strategy_release import InForce
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,7 +117,52 @@ def gray(
     stages = one.stages if one.state == "gray" else (Standing("", 0, "", release=release)).stages
     to: State = "active" if one.state == "gray" and stage >= len(stages) else "gray"
     step = Step(to, operator(), now_s(), why, stage if to == "gray" else -1, evidence, force)
-    _tell(bank.move(name, one.version, step, expect=one.state), as_json, "take it back: exuvia strategy rollback")
+    moved = bank.move(name, one.version, step, expect=one.state)
+    _tell(moved, as_json, "take it back: exuvia strategy rollback")
+    if moved.state == "active" and not as_json:
+        _enforce(place, moved, why)
+
+
+@click.command("enforce", epilog="Example:  exuvia strategy enforce aftersale.paid_no_parcel --agent clerk")
+@click.argument("name", metavar="ID")
+@click.option("--agent", "agent_id", metavar="AGENT", help="In this agent (else in all that have the strategy).")
+@_why
+@json_option
+@place_options
+def enforce(name: str, agent_id: str | None, why: str, as_json: bool, place: Place) -> None:
+    """Bring the active version of strategy ID into force in an agent: a new version of it, taken back by rollback."""
+    from core.evolution.strategy_release import bring_into_force, governed_agents
+
+    bank = bank_of(place.project)
+    one = _chosen(bank, name, None, ("active",))
+    agents = (place.agent(agent_id),) if agent_id is not None else governed_agents(bank, name)
+    done = [bring_into_force(agent, name, one.version, "cli", why) for agent in agents]
+    if as_json:
+        print_json({"id": name, "version": one.version, "agents": [asdict(found) for found in done if found]})
+        return
+    if not agents:
+        say(f"No agent has {name}. Give it to one: exuvia strategy enforce {name} --agent AGENT")
+    for agent, found in zip(agents, done, strict=True):
+        say(_enforced(agent.id, name, one.version, found))
+
+
+def _enforce(place: Place, one: Standing, why: str) -> None:
+    """Bring a version that became active into force in the agents that have the strategy, and say so."""
+    from core.evolution.strategy_release import bring_into_force, governed_agents
+
+    for agent in governed_agents(bank_of(place.project), one.id):
+        try:
+            found = bring_into_force(agent, one.id, one.version, "cli", why)
+        except ExuviaError as error:
+            note(f"{agent.id} keeps the version it has: {error} {error.hint}".rstrip())
+            continue
+        say(_enforced(agent.id, one.id, one.version, found))
+
+
+def _enforced(agent_id: str, name: str, version: int, found: InForce | None) -> str:
+    if found is None:
+        return f"{agent_id} has {name} version {version} in force already."
+    return f"{agent_id} is version {found.version} now, with {name} version {version}."
 
 
 @click.command("rollback", epilog='Example:  exuvia strategy rollback aftersale.paid_no_parcel --reason "complaints"')
@@ -124,7 +173,12 @@ def gray(
 @place_options
 def rollback(name: str, evidence: tuple[str, ...], why: str, as_json: bool, place: Place) -> None:
     """Take the version of strategy ID that was released last off-line; the one before answers again."""
-    _tell(bank_of(place.project).take_back(name, operator(), why, evidence), as_json)
+    bank = bank_of(place.project)
+    one = bank.take_back(name, operator(), why, evidence=evidence)
+    _tell(one, as_json)
+    back = newest(bank.entry(name).versions, "active")
+    if back is not None and not as_json:
+        _enforce(place, back, why)
 
 
 @click.command("archive", epilog="Example:  exuvia strategy archive aftersale.old_way --version 2")

@@ -1,0 +1,73 @@
+"""A strategy that answers all traffic becomes a version of the agent: kept before, in the ledger, taken back by `R`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.evolution.strategy_release import bring_into_force, governed_agents
+from core.foundation.clock import now_s
+from core.foundation.errors import RefusedError
+from core.state import ledger, rollback, snapshots
+from core.state.agents import create_agent
+from core.state.fresh import ensure_home
+from core.state.paths import AgentPaths
+from core.state.timeline import timeline
+from core.strategy.bank.bank import bank_of
+from core.strategy.bank.states import Actor, State, Step
+
+ID, PATH = "shop.late", "strategies/shop/shop.late.yaml"
+ADA = Actor("ada", person=True)
+
+
+def text(version: int, skill: str) -> str:
+    head = f"schema: strategy/v1\nid: {ID}\nversion: {version}\npurpose: P.\ndomain: shop\nowner: ada\n"
+    return f"{head}plan: {{run: {skill}}}\n"
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> AgentPaths:
+    project = ensure_home(tmp_path / "home")
+    made = create_agent(project, "clerk", name="Clerk", description="Serves.", agents_md="Be kind.\n")
+    (made.state / PATH).parent.mkdir(parents=True)
+    (made.state / PATH).write_text(text(1, "old"))
+    bank = bank_of(project)
+    (bank.root / "shop").mkdir(parents=True)
+    (bank.root / "shop" / f"{ID}.yaml").write_text(text(2, "new"))
+    bank.publish(ID, ADA)
+    return made
+
+
+def release(agent: AgentPaths, *states: State) -> None:
+    for state in states:
+        step = Step(state, ADA, now_s(), stage=0 if state == "gray" else -1, force=True, why="test")
+        bank_of(agent.project).move(ID, 2, step)
+
+
+@pytest.mark.meets("S73", "S91")
+def test_an_active_version_comes_into_force_and_is_rolled_back_like_any_version(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow", "gray", "active")
+    before = snapshots.current_version(agent)
+    assert [one.id for one in governed_agents(bank_of(agent.project), ID)] == ["clerk"]
+    done = bring_into_force(agent, ID, 2, "cli", "fallbacks fell by a third")
+    assert done is not None
+    assert (done.version, done.before, done.strategy_version) == ((before or 0) + 1, 1, 2)
+    assert (agent.state / PATH).read_text() == text(2, "new")
+    assert snapshots.drift(agent).state == "same"
+    (record,) = ledger.read(agent.project, "clerk")
+    assert (record.proposer, record.score, record.benchmark_id) == ("strategy", None, "traffic")
+    assert [(edit.kind, edit.path, edit.added) for edit in record.edits] == [("strategy", PATH, 2)]
+    assert "-plan: {run: old}" in record.diff
+    assert "accepted" in [change.what for change in timeline(agent)]
+    assert bring_into_force(agent, ID, 2, "cli") is None
+    rollback.roll_back(agent, version=before, actor="test")
+    assert (agent.state / PATH).read_text() == text(1, "old")
+
+
+def test_what_is_not_active_does_not_come_into_force(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow", "gray")
+    with pytest.raises(RefusedError, match="only an active version"):
+        bring_into_force(agent, ID, 2, "cli")
+    assert (agent.state / PATH).read_text() == text(1, "old")
+    assert ledger.read(agent.project) == ()
