@@ -167,14 +167,14 @@ def _enforced(agent_id: str, name: str, version: int, found: InForce | None) -> 
 
 @click.command("rollback", epilog='Example:  exuvia strategy rollback aftersale.paid_no_parcel --reason "complaints"')
 @click.argument("name", metavar="ID")
-@_evidence
+@click.option("--version", type=click.IntRange(min=1), help="Only this one (else what was released last).")
 @_why
 @json_option
 @place_options
-def rollback(name: str, evidence: tuple[str, ...], why: str, as_json: bool, place: Place) -> None:
+def rollback(name: str, version: int | None, why: str, as_json: bool, place: Place) -> None:
     """Take the version of strategy ID that was released last off-line; the one before answers again."""
     bank = bank_of(place.project)
-    one = bank.take_back(name, operator(), why, evidence=evidence)
+    one = bank.take_back(name, operator(), why, version=version)
     _tell(one, as_json)
     back = newest(bank.entry(name).versions, "active")
     if back is not None and not as_json:
