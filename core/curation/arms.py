@@ -87,15 +87,10 @@ class NotRun:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class FixedArm:
-    """`none` and `oracle`: skills that nobody changes; `shuffled`: the same for the wrong tasks, drawn by a seed."""
+class Unconditional:
+    """What an arm answers that holds nothing while it works and works on every world."""
 
-    name: str
-    skills: tuple[Skill, ...]
-    retrieval: Retrieval
-    shuffled: bool = False
-    static: bool = True
+    __slots__ = ()
 
     def working(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -103,6 +98,17 @@ class FixedArm:
     def refuses(self, world: str) -> str:
         del world
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedArm(Unconditional):
+    """`none` and `oracle`: skills that nobody changes; `shuffled`: the same for the wrong tasks, drawn by a seed."""
+
+    name: str
+    skills: tuple[Skill, ...]
+    retrieval: Retrieval
+    shuffled: bool = False
+    static: bool = True
 
     def memory(self, stream: Stream) -> Memory:
         if self.shuffled:

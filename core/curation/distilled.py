@@ -7,12 +7,11 @@ what happens where no answer comes are the same for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from core.curation.arms import Learned, Stream
+from core.curation.arms import Learned, Stream, Unconditional
 from core.curation.asking import Asker, Model, together
 from core.curation.curators import CurationInput
 from core.curation.memories import Memory
@@ -32,7 +31,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class DistilledArm:
+class DistilledArm(Unconditional):
     """An arm; `model` writes the memory, and is the executor's as a rule.
 
     `empty` gives a stream's memory. `question` is what is asked about a judged attempt; None where it teaches nothing.
@@ -43,13 +42,6 @@ class DistilledArm:
     empty: Callable[[], Memory]
     question: Callable[[Memory, CurationInput], Question | None]
     static: bool = False
-
-    def working(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def refuses(self, world: str) -> str:
-        del world
-        return ""
 
     def memory(self, stream: Stream) -> Memory:
         del stream

@@ -210,6 +210,18 @@ def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.meets("K16")
+def test_without_checkpoints_in_between_the_last_step_is_kept_and_used(tmp_path: Path) -> None:
+    root = place(tmp_path, "last")
+    ask(root, checkpoint_every=0, evaluate_every=0, sample_every=0, steps=3)
+    done = run(root, "--json")
+    assert done.returncode == 0, done.stderr
+    assert [one.step for one in checkpoint.complete(root)] == [0, 3]  # the base, and what was trained
+    summary = strict_json.parse((root / "summary.json").read_bytes())
+    assert isinstance(summary, dict)
+    assert summary["checkpoint"]["step"] == 3
+    assert summary["checkpoint"]["path"].endswith("step-00003")
+
+
 def test_a_torn_checkpoint_is_none(finished: Path, tmp_path: Path) -> None:
     root = tmp_path / "torn"
     for step in (1, 2):
