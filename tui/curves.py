@@ -67,8 +67,14 @@ def sparkline(values: Sequence[float | None], places: int, width: int) -> str:
     return "".join(cells).rstrip()
 
 
-def live(curves: Sequence[Curve], places: int, width: int, height: int, show: Callable[[float], str]) -> list[Line]:
-    """Return `height` lines of at most `width` cells; `places` steps lie along the x axis, `show` writes a value."""
+Show = Callable[[float], str]
+
+
+def live(curves: Sequence[Curve], places: int, width: int, height: int, show: Show, each: float = 1.0) -> list[Line]:
+    """Return `height` lines of at most `width` cells; `places` values lie along the x axis, `show` writes a value.
+
+    `each` is how many steps a value stands for: 1 but for a run so long that only some of them were read.
+    """
     if told := _unfit(curves, width, height):
         return [told]
     rows, columns = height - 3, width - _AXIS - 1
@@ -86,11 +92,11 @@ def live(curves: Sequence[Curve], places: int, width: int, height: int, show: Ca
         number = f"{show(told_at[row])[: _AXIS - 1]:>{_AXIS - 1}} " if row in told_at else " " * _AXIS
         lines.append(((number + "│", "dim"), *line))
     lines.append(((" " * _AXIS + "└" + "─" * columns, "dim"),))
-    lines.append(((" " * (_AXIS + 1) + _ends(canvas.places, columns), "dim"),))
+    lines.append(((" " * (_AXIS + 1) + _ends(round(canvas.places * each), columns), "dim"),))
     return [*lines, legend(curves, show)]
 
 
-def still(curves: Sequence[Curve], places: int, width: int, height: int, show: Callable[[float], str]) -> list[Line]:
+def still(curves: Sequence[Curve], places: int, width: int, height: int, show: Show, each: float = 1.0) -> list[Line]:
     """Return the same as `live`, drawn by plotext."""
     if told := _unfit(curves, width, height):
         return [told]
@@ -113,7 +119,7 @@ def still(curves: Sequence[Curve], places: int, width: int, height: int, show: C
     marks = _marks(low, high, step, max(2, (height - 4) // 2))
     plotext.yticks(marks, [show(mark) for mark in marks])
     ticks = sorted({1, *(round(1 + (last - 1) * part / 4) for part in range(1, 4)), last})
-    plotext.xticks(ticks, [str(tick) for tick in ticks])
+    plotext.xticks(ticks, ["1" if tick == 1 else str(round(tick * each)) for tick in ticks])
     drawn = plotext.build()
     plotext.clear_figure()
     return [*(_toned(line) for line in drawn.rstrip("\n").split("\n")), legend(curves, show)][:height]

@@ -18,6 +18,7 @@ from core.curation import jobs, trainer_check, training_records
 from core.curation.jobs import JobPaths
 from core.curation.training_records import read
 from core.curation.training_run import OVER, History, TrainingRun, fold, state_of
+from core.curation.training_thinning import Thinning
 from core.foundation import strict_json
 from core.foundation.clock import IDENTIFIER, now_ms
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, UsageError
@@ -167,16 +168,20 @@ class Reader:
         self.run = _existing(project, run_id)
         self._history = History()
         self._end = 0
-        self._damaged = 0
+        self._damaged = self._passed = 0
+        self._thinning: Thinning | None = None
 
     def read(self) -> TrainingRun:
         """Return the run as it is now. Raises DamagedError where its settings are unreadable."""
         began = jobs.began(self.run.root)  # before its records: one that has ended has written them all
+        if self._thinning is None:
+            self._thinning = Thinning(_size(self.run.events))
         while True:  # piece by piece: what was folded takes a fraction of what was read
-            found = read(self.run.events, start=self._end, most=_PIECE)
+            found = read(self.run.events, start=self._end, most=_PIECE, wanted=self._thinning.wanted)
             if found.records:
                 self._history = fold(self._history, found.records)
             self._damaged += len(found.gaps)
+            self._passed += found.passed
             moved, self._end = found.end > self._end, found.end
             if not moved:
                 break
@@ -196,6 +201,7 @@ class Reader:
             reason=reason,
             pausing=state == "running" and jobs.ordered(self.run.root) == "pause",
             damaged_lines=self._damaged,
+            passed_lines=self._passed,
             summary=_summary(self.run.summary, history),
         )
 
@@ -222,6 +228,13 @@ def _existing(project: ProjectPaths, run_id: str) -> JobPaths:
             f"There is no training run {run_id!r} in project {project.id}.", hint="List them: exuvia train list"
         )
     return run
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _document(path: Path) -> Mapping[str, Any]:

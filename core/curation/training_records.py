@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from core.curation.fields import Fields
 from core.foundation.clock import now_ms
-from core.state.jsonlines import Gap, append_record, read_lines
+from core.state.jsonlines import Gap, Wanted, append_record, read_lines
 
 TERMS = ("total", "task", "calls", "content", "compression")
 """The reward and its four terms: r, r_task, r_fc, r_cnt, r_comp (CURATION 1.3)."""
@@ -240,20 +240,21 @@ _FREQUENT = frozenset({"imitation", "step", "sample"})  # the next line says the
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a file held from some byte on. `end` is where to read on, `skipped` counts lines of unknown events."""
+    """What a file held. Read on at `end`. Counted: lines of unknown events `skipped`, of unwanted ones `passed`."""
 
     records: tuple[Record, ...]
     gaps: tuple[Gap, ...]
     end: int
     skipped: int
+    passed: int = 0
 
 
-def read(path: Path, *, start: int = 0, most: int | None = None) -> Records:
+def read(path: Path, *, start: int = 0, most: int | None = None, wanted: Wanted | None = None) -> Records:
     """Return the records from byte `start` on. A line that is being written is no gap yet; a missing file has none.
 
-    `most` as in `read_lines`.
+    `most` and `wanted` as in `read_lines`.
     """
-    found = read_lines(path, start=start, most=most)
+    found = read_lines(path, start=start, most=most, wanted=wanted)
     records: list[Record] = []
     gaps = list(found.gaps)
     skipped = 0
@@ -267,7 +268,7 @@ def read(path: Path, *, start: int = 0, most: int | None = None) -> Records:
             skipped += 1
         else:
             records.append(record)
-    return Records(tuple(records), tuple(sorted(gaps, key=lambda gap: gap.start)), found.end, skipped)
+    return Records(tuple(records), tuple(sorted(gaps, key=lambda gap: gap.start)), found.end, skipped, found.passed)
 
 
 # One maker an event ------------------------------------------------------------------------------------------

@@ -112,7 +112,11 @@ def _measured(record: Evaluation) -> tuple[int, str, str, str]:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A run as lists and pages show it. `asked` is its request, `spec` what that was resolved to (empty before)."""
+    """A run as lists and pages show it. `asked` is its request, `spec` what that was resolved to (empty before).
+
+    `damaged_lines` of its events can't be read; `passed_lines` were not parsed, since the file is very long: each step
+    that was then stands for its neighbours.
+    """
 
     id: str
     state: State
@@ -123,6 +127,7 @@ class TrainingRun:
     reason: str = ""
     pausing: bool = False
     damaged_lines: int = 0
+    passed_lines: int = 0
     summary: Mapping[str, Any] | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,15 @@ class Lines:
     """What a file held from some byte on.
 
     `end` is where to read on later: just behind the last whole line, so a tail that is still being written (or
-    that a kill tore) is no gap yet. `torn` is the number of bytes of that tail.
+    that a kill tore) is no gap yet. `torn` is the number of bytes of that tail, `passed` that of lines
+    that were not wanted.
     """
 
     lines: tuple[Line, ...]
     gaps: tuple[Gap, ...]
     end: int
     torn: int
+    passed: int = 0
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -55,10 +57,15 @@ def append_record(path: Path, record: Mapping[str, Any], *, fsync: bool = True) 
     append_line(path, text, fsync=fsync)
 
 
-def read_lines(path: Path, *, start: int = 0, most: int | None = None) -> Lines:
+Wanted = Callable[[bytes, int, int], bool]
+"""Tells whether a line is wanted, unparsed: the bytes that hold it, where in them it begins, and where in the file."""
+
+
+def read_lines(path: Path, *, start: int = 0, most: int | None = None, wanted: Wanted | None = None) -> Lines:
     """Read the records from byte `start` on; a missing file has none (FAULTS: stop-at-first-error).
 
     `most` stops behind about so many bytes, but never before the first whole line: `end` is where to read on.
+    `wanted` passes over lines of a long file without parsing them; those are counted, and are no gaps.
     """
     try:
         with path.open("rb") as file:
@@ -68,15 +75,18 @@ def read_lines(path: Path, *, start: int = 0, most: int | None = None) -> Lines:
         return Lines((), (), 0, 0)
     lines: list[Line] = []
     gaps: list[Gap] = []
-    at = 0
+    at = passed = 0
     while (newline := raw.find(b"\n", at)) >= 0:
+        if wanted is not None and not wanted(raw, at, start + at):
+            passed, at = passed + 1, newline + 1
+            continue
         found = _parse(raw[at:newline])
         if isinstance(found, dict):
             lines.append(Line(start + at, found))
         elif found:
             gaps.append(Gap(start + at, start + newline + 1, found))
         at = newline + 1
-    return Lines(tuple(lines), tuple(gaps), start + at, len(raw) - at)
+    return Lines(tuple(lines), tuple(gaps), start + at, len(raw) - at, passed)
 
 
 def _parse(raw: bytes) -> dict[str, Any] | str:

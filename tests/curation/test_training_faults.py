@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from core.curation import promotion, training
+from core.curation import promotion, training, training_thinning
 from core.curation.stream_files import StreamPaths, read_journal
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
+from tests.curation.training_files import TrainingFiles
 
 RUN = "odd-20260101-000000-aaaa"
 
@@ -84,3 +86,39 @@ def test_facts_of_a_stream_are_numbers_or_a_damaged_line(tmp_path: Path, key: st
     paths.events.write_text(json.dumps({"time": "", "event": "start", "facts": facts}) + "\n")
     journal = read_journal(paths)
     assert (journal.facts, journal.damaged) == (None, 1)
+
+
+def test_a_very_long_run_is_read_in_part_and_what_matters_of_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = ProjectPaths(tmp_path)
+    files = TrainingFiles(project, RUN, steps=4000)
+    files.begin()
+    for step in range(1, 4001):
+        files.event("imitation", step, step=400 + step, steps=4400, loss=0.5, seconds=1.0)
+        if step % 1000 == 0:
+            files.event("alarm", step, step=step, kind="insert_collapse", text=f"alarm {step}")
+            files.arm("trained", step, 0.5, 20.0, 3.0)
+            files.checkpoint(step, 0.5)
+    whole = training.read_run(project, RUN)
+    assert whole.passed_lines == 0
+    size = files.job.events.stat().st_size
+    monkeypatch.setattr(training_thinning, "WHOLE", size // 2)
+    monkeypatch.setattr(training_thinning, "_PARSED", size // 10)
+    monkeypatch.setattr(training_thinning, "_EDGE", 4096)
+    reader = training.Reader(project, RUN)
+    run = reader.read()
+    steps = [one.step for one in run.history.imitation]
+    assert 380 < len(steps) < 520
+    assert len(steps) + run.passed_lines == len(whole.history.imitation)
+    assert steps[:5] == [one.step for one in whole.history.imitation[:5]]  # both ends as they are
+    assert steps[-5:] == [4396, 4397, 4398, 4399, 4400]
+    assert max(later - one for one, later in itertools.pairwise(steps[4:])) <= 11  # evenly between
+    for name in ("alarms", "evaluations", "checkpoints"):
+        assert getattr(run.history, name) == getattr(whole.history, name)
+    files.event("imitation", 9, step=4401, steps=4401, loss=0.5, seconds=1.0)
+    with files.job.events.open("a") as file:
+        file.write("{\n")
+    again = reader.read()
+    assert again.history.imitation[-1].step == 4401  # what comes later is read
+    assert (again.passed_lines, again.damaged_lines) == (run.passed_lines, 1)

@@ -13,10 +13,13 @@ from core.curation.training_run import TrainingRun
 from core.curation.training_samples import read_samples
 from core.state.paths import ProjectPaths
 from tests.curation.training_files import RUN, TrainingFiles, run_in_its_middle, whole_run
+from tui.curves import live, named, still
+from tui.screens.panes.training_lines import overview
 from tui.screens.panes.training_rows import compared_rows
 from tui.stores.training_book import SampleBook, changes, diff, previous
 from tui.stores.training_catalogue import CATALOGUE, CHARTS
-from tui.stores.training_figures import charted, compared, figures, settings_differ, shown
+from tui.stores.training_figures import axis, charted, compared, figures, settings_differ, shown
+from tui.stores.views import TrainingView
 
 OTHER = "cpu-demo-20260102-100000-bbbb"
 
@@ -87,6 +90,18 @@ def test_two_runs_stand_beside_each_other_with_what_was_set_otherwise(project: P
     insert = found["Operations", "insert"]
     assert insert.difference is not None
     assert insert.difference > 0.2
+
+
+def test_curves_of_a_run_of_which_only_some_steps_were_read_lie_where_they_belong(run: TrainingRun) -> None:
+    assert axis(run) == (60, 1.0)
+    steps = tuple(replace(step, step=100 * step.step, steps=12_000) for step in run.history.steps)
+    long = replace(run, history=replace(run.history, steps=steps), passed_lines=5940)
+    assert axis(long) == (120, 100.0)  # it is half done, and each value stands for a hundred steps
+    (line,) = [line for line in overview(long, TrainingView(), 100, 60) if line and line[0][0].strip() == "task"]
+    assert 28 <= len(line[-1][0]) <= 32  # of 60 cells
+    curves = named([("reward", figures(long)[0].values)])
+    assert "step 12000" in "".join(text for text, _ in live(curves, 120, 80, 12, str, 100.0)[-2])
+    assert any("12000" in text for line in still(curves, 120, 80, 14, str, 100.0) for text, _ in line)
 
 
 @pytest.mark.parametrize("width", [78, 118, 198])

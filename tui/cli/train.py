@@ -217,6 +217,7 @@ def run_facts(project: ProjectPaths, run: TrainingRun) -> dict[str, Any]:
         ],
         "best_step": None if run.best is None else run.best.step,
         "damaged_lines": run.damaged_lines,
+        "passed_lines": run.passed_lines,
         "summary": None if run.summary is None else dict(run.summary),
         "files": str(run_paths(project, run.id).root),
     }
@@ -309,7 +310,7 @@ def list_all(as_json: bool, place: Place) -> None:
 def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     """Show RUN: how far it is, what was measured, its alarms and checkpoints."""
     from core.curation import training
-    from tui.cli.train_lines import TrainingTeller, step_line
+    from tui.cli.train_lines import TrainingTeller, imitation_line, step_line
 
     project = place.project
     run = told(project, run_id) if follow else training.read_run(project, run_id)
@@ -320,12 +321,18 @@ def show(run_id: str, follow: bool, as_json: bool, place: Place) -> int | None:
     came = result_lines(run)
     if not follow:
         last = [step_line(step, run.seconds_left) for step in run.history.steps[-1:]]
+        last += [imitation_line(one) for one in run.history.imitation[-1:]]
+        # The steps before the last, and what the lines below say again, would hide what matters.
+        left_out = ("step ", "imitation ", f"{run.id} is ")
         for line in TrainingTeller().news(run):
-            # The steps before the last, and what the lines below say again, would hide what matters.
-            if line not in came and not line.startswith(f"{run.id} is ") and (line in last or line[:5] != "step "):
+            if line in last or (line not in came and not line.startswith(left_out)):
                 say(line)
     for line in came:
         say(line)
+    if run.passed_lines:
+        say(
+            f"Note: its events are many: {run.passed_lines:,} were passed over; a step that was read stands for others."
+        )
     if run.damaged_lines:
         say(f"Note: {run.damaged_lines} lines of its events cannot be read and are not counted.")
     say(f"Files: {training.run_paths(project, run_id).root}")

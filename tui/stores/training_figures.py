@@ -62,6 +62,18 @@ def figures(run: TrainingRun) -> tuple[Figure, ...]:
     return (*found, *_headings(steps))
 
 
+def axis(run: TrainingRun) -> tuple[int, float]:
+    """Return how many values a figure will have at the run's end, and how many steps each stands for.
+
+    One step each, but for a run so long that only some of its steps were read.
+    """
+    steps = run.history.steps
+    if not steps:
+        return 1, 1.0
+    each = max(1.0, steps[-1].step / len(steps)) if run.passed_lines else 1.0
+    return max(1, round(steps[-1].steps / each)), each
+
+
 def _headings(steps: Sequence[TrainingStep]) -> list[Figure]:
     """Return the share of each class of heading (K18), the most frequent now first."""
     latest: dict[str, int] = {}

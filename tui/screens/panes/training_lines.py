@@ -9,7 +9,7 @@ from core.curation.training_run import OVER, TrainingRun
 from tui.curves import sparkline
 from tui.palette import STATES
 from tui.screens.panes.base import local
-from tui.stores.training_figures import FEW, Figure, figures, least_shown, shown
+from tui.stores.training_figures import FEW, Figure, axis, figures, least_shown, shown
 from tui.stores.views import TrainingView
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, middle, short, width_of, wrap
@@ -86,10 +86,10 @@ def overview(run: TrainingRun, view: TrainingView, width: int, height: int) -> l
     wanted.append((8, ()))
     found = {figure.key: figure for figure in figures(run)}
     if run.history.steps:
-        last = run.history.steps[-1]
+        places, _ = axis(run)
         wanted.append((6, table_head(width)))
         for priority, keys in _TABLE:
-            wanted += [(priority, figure_line(found[key], last.steps, width)) for key in keys]
+            wanted += [(priority, figure_line(found[key], places, width)) for key in keys]
         wanted += [(7, ()), (2, _learning(found, width)), (4, _measured(run))]
     wanted += [(3, line) for line in _after(run, view)]
     while len(wanted) > height:
@@ -195,6 +195,9 @@ def _alarms(run: TrainingRun) -> list[Line]:
         count = sum(1 for other in run.history.alarms if other.kind == kind)
         times = f" ({count} times)" if count > 1 else ""
         found.append(((f" ! {kind.replace('_', ' ')}, step {alarm.step}{times}: ", "bad"), (alarm.text, "plain")))
+    if run.passed_lines:
+        told = f" {run.passed_lines:,} of its many events were passed over; a step that was read stands for others"
+        found.append(((told, "dim"),))
     if run.damaged_lines:
         found.append(((f" ! {run.damaged_lines} lines of its events cannot be read ", "bad"), ("(not counted)", "dim")))
     return found

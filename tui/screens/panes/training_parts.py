@@ -20,7 +20,7 @@ from tui.screens.panes.training_lines import empty_lines, overview, run_rows, st
 from tui.screens.panes.training_rows import chart_of, chart_rows, compared_rows, figure_rows, says_of
 from tui.screens.panes.training_samples import Looking, position_rows, text_of, title_of
 from tui.stores.training_book import SampleBook
-from tui.stores.training_figures import charted, figures, shown
+from tui.stores.training_figures import axis, charted, figures, shown
 from tui.stores.views import TrainingView
 from tui.widgets.bars import Rule
 from tui.widgets.facts import Facts
@@ -206,7 +206,7 @@ class TrainingParts(Pane):
     def _draw_plot(self) -> None:
         run = self._run()
         found = figures(run)
-        places = run.history.steps[-1].steps if run.history.steps else 1
+        places, each = axis(run)
         self._rows("charts").show(lambda width: chart_rows(found, places, width))
         chart = chart_of(self._rows("charts").key, found)
         drawn, facts = charted(chart, found), self.query_one("#training-plot", Facts)
@@ -218,7 +218,7 @@ class TrainingParts(Pane):
         curves = named([(figure.name.strip(), figure.values) for figure in drawn])
         draw = still if fine else live
         unit = drawn[0].unit if len({figure.unit for figure in drawn}) == 1 else "number"
-        lines = draw(curves, places, facts.size.width - 2, facts.size.height, lambda value: shown(value, unit))
+        lines = draw(curves, places, facts.size.width - 2, facts.size.height, lambda value: shown(value, unit), each)
         facts.show([((" ", "plain"), *line) for line in lines])
 
     def _draw_samples(self) -> None:

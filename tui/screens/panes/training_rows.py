@@ -13,6 +13,7 @@ from tui.stores.training_figures import (
     FEW,
     Compared,
     Figure,
+    axis,
     charted,
     compared,
     figures,
@@ -29,8 +30,7 @@ _COLUMN = 12
 
 def figure_rows(run: TrainingRun, width: int) -> list[Row]:
     """Return every figure of a run in its group, then the held-out measurements by family."""
-    steps = run.history.steps
-    places = steps[-1].steps if steps else 1
+    places, _ = axis(run)
     rows: list[Row] = []
     group = ""
     for figure in figures(run):
