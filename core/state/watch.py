@@ -20,7 +20,9 @@ from core.state.paths import ProjectPaths
 if TYPE_CHECKING:
     import asyncio
 
-Kind = Literal["trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "training", "other"]
+Kind = Literal[
+    "trace", "scoreboard", "agent", "snapshot", "run", "approval", "live", "benchmark", "training", "strategy", "other"
+]
 Change = Literal["added", "modified", "deleted"]
 
 _SHARD = re.compile(r"_[0-9]{3}\.jsonl$")
@@ -37,7 +39,8 @@ class ChangeEvent:
 
     `agent_id` is the agent it belongs to, if any; `subject_id` the session of a trace, the benchmark, run, approval
     or live session, the version's file of a snapshot, or for "other" the file's name without its ending; None where
-    a whole directory of them came or went. A training run is named by its id, the curator in use by None.
+    a whole directory of them came or went. A training run is named by its id, the curator in use by None; a strategy
+    of the bank by its id, the bank's journal and what is tracked of it by None.
     """
 
     kind: Kind
@@ -110,6 +113,8 @@ def _classify(project: ProjectPaths, path: Path, change: Change) -> ChangeEvent 
             meant = _of_agent(agent_id, rest)
         case ("benchmarks", benchmark_id, *rest):
             meant = (_in_benchmark(rest), None, benchmark_id)
+        case ("strategies", *rest):
+            meant = _in_bank(rest)
         case _:
             meant = ("other", None, Path(parts[-1]).stem)
     return None if meant is None else ChangeEvent(meant[0], path, meant[1], meant[2], change)
@@ -126,6 +131,8 @@ def _own(rest: list[str]) -> _Meaning | None:
             return "run", None, run_id
         case ["training", run_id, *_]:
             return "training", None, run_id
+        case ["strategies", *below]:
+            return None if below[-1:] == ["bank.lock"] else ("strategy", None, None)
         case ["training"] | ["curator.json"]:
             return "training", None, None
         case ["approvals", name, *_]:
@@ -146,6 +153,18 @@ def _own(rest: list[str]) -> _Meaning | None:
             return "other", None, ".exuvia"
         case _:
             return "other", None, Path(rest[0]).stem
+
+
+def _in_bank(rest: list[str]) -> _Meaning | None:
+    match rest:
+        case [".git", *_]:
+            return None
+        case [domain, name] if not domain.startswith(".") and name.endswith(".yaml"):
+            return "strategy", None, name.removesuffix(".yaml").removesuffix(".release")
+        case [".versions", strategy_id, *_]:
+            return "strategy", None, strategy_id
+        case _:
+            return "strategy", None, None
 
 
 def _of_agent(agent_id: str, rest: list[str]) -> _Meaning | None:

@@ -30,6 +30,7 @@ WAKES: dict[str, frozenset[Topic]] = {
     "snapshot": frozenset({"versions"}),
     "approval": frozenset({"sessions", "inbox"}),
     "training": frozenset({"training"}),
+    "strategy": frozenset(),
     "other": frozenset({"board", "versions"}),
 }
 """Which views a kind of change on disk (core.state.watch) makes stale."""

@@ -22,7 +22,7 @@ from core.foundation.clock import now_s
 from core.foundation.errors import ConflictError, DamagedError, NotFoundError, RefusedError, UsageError
 from core.foundation.visible import visible_line
 from core.state import audit, readonly
-from core.state.atomic import write_new
+from core.state.atomic import write_bytes, write_new
 from core.state.jsonlines import append_record, read_lines
 from core.state.locks import held
 from core.state.paths import ProjectPaths
@@ -328,6 +328,9 @@ class Bank:
     def _writing(self) -> Iterator[None]:
         if not self.root.is_dir():
             raise NotFoundError(f"there is no bank {visible_line(str(self.root))}", hint="Make the directory first.")
+        if self.project is None and not (ignored := self.records / ".gitignore").is_file():
+            self.records.mkdir(exist_ok=True)
+            write_bytes(ignored, b"*\n")  # in a checkout, what was tracked is nobody's commit
         with held(self._lock):
             yield
 

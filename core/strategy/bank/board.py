@@ -50,12 +50,13 @@ def board(bank: Bank, now: datetime, *, hours: float = 24.0) -> Board:
     since = now - timedelta(hours=hours)
     impacts, unreadable = _impacts(bank)
     longest = max((one.alert.hours for one in impacts.values()), default=0)
-    read = log.read(bank.records, since=min(since, now - timedelta(hours=longest + 1)), until=now)
-    told = outcomes.read(bank.records)
+    earliest = min(since, now - timedelta(hours=longest + 1))
+    read = log.read(bank.records, since=earliest, until=now)
+    told = outcomes.read(bank.records, since=earliest - timedelta(seconds=1))
     everything = outcomes.joined(read.executions, told, {name: one.metric for name, one in impacts.items()})
     begin = since.timestamp()
     lately = tuple(one for one in everything if datetime.fromisoformat(one.time).timestamp() >= begin)
-    wrong = mistriggers_of(bank)
+    wrong = mistriggers_of(bank, earliest)
     sessions = {one.session for one in lately}
     answers = (
         keys["nps"].value for session, keys in outcomes.latest(told).items() if session in sessions and "nps" in keys

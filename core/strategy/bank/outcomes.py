@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from core.foundation import strict_json
-from core.foundation.clock import now_s
+from core.foundation.clock import now_ms
 from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
 from core.state import readonly
@@ -72,7 +72,7 @@ def record(
 ) -> tuple[OutcomeLine, ...]:
     """Write down what became of a session. `time` is now unless told, with a zone. Raises UsageError."""
     readonly.refuse(records)
-    lines = _lines(session, values, source, time or now_s())
+    lines = _lines(session, values, source, time or now_ms())
     for line in lines:
         append_record(records / DIRECTORY / f"{_day(line.time)}.jsonl", _told(line))
     return lines
@@ -140,11 +140,16 @@ def joined(
     for one in executions:
         key = metrics.get(one.strategy_id or "")
         told = known.get(one.session, {}).get(key) if key else None
-        if told is not None and not isinstance(told.value, str) and moment(told.time) >= moment(one.time):
+        if told is not None and not isinstance(told.value, str) and _after(told.time, one.time):
             found.append(replace(one, business_impact=float(told.value)))
         else:
             found.append(one)
     return tuple(found)
+
+
+def _after(outcome: str, execution: str) -> bool:
+    """Tell whether an outcome is not from before an execution; systems outside tell whole seconds."""
+    return moment(outcome) >= moment(execution).replace(microsecond=0)
 
 
 def survey_link(template: str, session: str) -> str:

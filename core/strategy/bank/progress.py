@@ -83,4 +83,4 @@ def _judged(bank: Bank, standing: Standing, now: datetime) -> tuple[Judged, ...]
         one for one in log.read(bank.records, since=moment(standing.since), until=now).executions
         if one.strategy_id == standing.id
     ]  # fmt: skip
-    return review(standing, mine, mistriggers_of(bank), now)
+    return review(standing, mine, mistriggers_of(bank, moment(standing.since)), now)

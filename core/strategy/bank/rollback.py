@@ -104,7 +104,7 @@ def sweep(bank: Bank, now: datetime) -> dict[str, tuple[Judged, ...]]:
     hours = max(rule.hours for one in ruled for rule in one.release.rollout.rollback_when)  # type: ignore[union-attr]  # filtered above
     since = min(now, *(moment(one.since) for one in ruled)) - timedelta(hours=hours)
     everything = log.read(bank.records, since=since, until=now).executions
-    wrong = mistriggers_of(bank)
+    wrong = mistriggers_of(bank, since)
     for one in ruled:
         mine = [execution for execution in everything if execution.strategy_id == one.id]
         judged[one.id] = found = review(one, mine, wrong, now)
@@ -114,9 +114,9 @@ def sweep(bank: Bank, now: datetime) -> dict[str, tuple[Judged, ...]]:
     return judged
 
 
-def mistriggers_of(bank: Bank) -> dict[str, bool]:
-    """Return session to whether a strategy was used wrongly there, where an outcome says so."""
-    told = latest(read_outcomes(bank.records))
+def mistriggers_of(bank: Bank, since: datetime | None = None) -> dict[str, bool]:
+    """Return session to whether a strategy was used wrongly there, where an outcome from `since` on says so."""
+    told = latest(read_outcomes(bank.records, since=since))
     return {
         session: keys["mistrigger"].value is True
         for session, keys in told.items()

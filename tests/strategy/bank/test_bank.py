@@ -117,7 +117,10 @@ def test_one_act_takes_back_what_was_released_last(bank: Bank) -> None:
     bank.publish("shop.refund", ADA)
     assert to_active(bank, 3).replaced == 1
     assert bank.standing("shop.refund", 1).state == "deprecated"
-    assert bank.take_back("shop.refund", ADA, "by key").state == "offline"
+    assert bank.take_back("shop.refund", ADA, "by key", ("alarm-1",)).state == "offline"
+    assert bank.journal().events[-1].evidence == ("alarm-1",)
+    with pytest.raises(RefusedError, match="version 3 has no version that answers"):
+        bank.take_back("shop.refund", ADA, "again", version=3)
     assert bank.standing("shop.refund", 1).state == "active"
     bank.take_back("shop.refund", ADA, "everything")
     with pytest.raises(RefusedError, match="no version"):
@@ -166,6 +169,18 @@ def test_faulty_files_are_listed_with_their_faults(bank: Bank) -> None:
         bank.entry("shop.none")
     with pytest.raises(UsageError):
         bank.text("../../outside", 1)
+
+
+def test_a_bank_without_a_project_keeps_its_records_out_of_commits(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "checkout")
+    bank.root.mkdir()
+    write(bank, strategy_text())
+    bank.publish("shop.refund", ADA)
+    assert (bank.root / ".records" / ".gitignore").read_text() == "*\n"
+    subprocess.run(["git", "init", "-q", str(bank.root)], check=True)
+    told = subprocess.run(["git", "-C", str(bank.root), "status", "--short", "-uall"], capture_output=True, check=True)
+    assert b".records" not in told.stdout
+    assert b".versions/shop.refund/1.yaml" in told.stdout
 
 
 def test_a_sealed_bank_is_not_changed(bank: Bank) -> None:

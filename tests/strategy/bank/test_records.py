@@ -111,6 +111,15 @@ def test_outcomes_come_from_outside_and_join_their_session(bank: Bank) -> None:
     assert outcomes.gaps(bank.records) == ()
 
 
+def test_an_outcome_in_the_second_of_its_execution_counts() -> None:
+    (told,) = outcomes.joined(
+        [execution(1, NOON.replace(microsecond=900_000))],
+        [outcomes.OutcomeLine("2026-06-01T12:00:00Z", "session-1", "resolved", True, "desk")],
+        {"shop.refund": "resolved"},
+    )
+    assert told.business_impact == 1.0
+
+
 @pytest.mark.parametrize("pair", ["resolved", "Resolved=1", "session=x", "=1", "x y=1"])
 def test_a_pair_that_is_no_outcome_is_refused(pair: str) -> None:
     with pytest.raises(UsageError):
