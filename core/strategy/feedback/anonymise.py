@@ -14,11 +14,13 @@ from typing import Any
 
 from core.foundation.visible import well_formed
 from core.strategy.feedback.folding import fold
-from core.strategy.feedback.identifiers import HIDDEN, KINDS, Found, identifiers
+from core.strategy.feedback.identifiers import HIDDEN, KINDS, Found, emails, hidden, identifiers
 from core.strategy.feedback.names import introduced, occurrences
 
 PLACEHOLDER = re.compile(rf"<(?:{'|'.join(KINDS)})-\d{{1,4}}>")
 _LAST = 9999
+_MOST = 20_000
+_CUT = " [cut]"
 _KEYS: Mapping[str, str] = {
     **dict.fromkeys(("name", "user_name", "username", "customer", "customer_name", "full_name", "first_name"), "name"),
     **dict.fromkeys(("last_name", "recipient", "receiver", "contact", "cardholder", "姓名", "收件人"), "name"),
@@ -76,8 +78,10 @@ class Anonymiser:
             self._literals[fold(text).text.casefold()] = kind
 
     def text(self, text: str) -> str:
-        """Return a text with placeholders."""
+        """Return a text with placeholders. Of a longer one than 20,000 characters only the beginning is kept."""
         text = well_formed(text)
+        if len(text) > _MOST and not text.endswith(_CUT):
+            text = text[:_MOST] + _CUT
         self.learn(text)
         self._reserve(text)
         while True:
@@ -111,9 +115,10 @@ class Anonymiser:
         folded = fold(text)
         looked = PLACEHOLDER.sub(lambda match: HIDDEN * len(match[0]), folded.text)
         found = list(self._known(looked))
+        taken = bytearray(len(looked))
         for one in found:
-            looked = looked[: one.start] + HIDDEN * (one.end - one.start) + looked[one.end :]
-        found += identifiers(looked)
+            taken[one.start : one.end] = b"\1" * (one.end - one.start)
+        found += identifiers(hidden(looked, taken))
         pieces, done = [], 0
         for one in sorted(found, key=lambda one: one.start):
             start, end = folded.span(one.start, one.end)
@@ -129,9 +134,9 @@ class Anonymiser:
                     text = text[: match.start()] + HIDDEN * len(match[0]) + text[match.end() :]
                     yield Found(match.start(), match.end(), self._literals[literal], literal)
         # An address that holds a name is an address.
-        emails = [found for found in identifiers(text) if found.kind == "email"]
+        addresses = emails(text)
         for found in occurrences(text, self._names):
-            if not any(email.start <= found.start < email.end for email in emails):
+            if not any(start <= found.start < end for start, end in addresses):
                 yield found
 
     def _reserve(self, text: str) -> None:

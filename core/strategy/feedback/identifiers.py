@@ -29,19 +29,23 @@ HIDDEN = "\x00"
 """Stands in a folded text for what is not to be looked at: no pattern takes it."""
 
 _LOCAL = r"[^\s@<>()\[\]{},;:\"'，。；：、！？（）《》“”\u3400-\u9fff\x00]"
-_LABEL = r"[a-z0-9à-ÿ](?:[a-z0-9à-ÿ-]*[a-z0-9à-ÿ])?"
+_ANY = r"[^\s@<>()\[\]{},;:!?\"'，。；：、！？（）《》“”\x00]"
+_LABEL = r"[a-z0-9à-ÿ](?:[a-z0-9à-ÿ-]{0,61}[a-z0-9à-ÿ])?"
 _TOP = r"(?:com|net|org|cn|io|de|uk|fr|edu|gov|info|jp|co|me)\b"
+# Nothing here may take long for a text that somebody made long on purpose: what is before a sign is taken whole
+# (possessively) and from its beginning only, and every other repetition has a bound.
 _EMAIL = re.compile(
-    rf"{_LOCAL}+ ?@ ?{_LABEL}(?:\.{_LABEL})*(?:\.{_LABEL}| ?\. ?{_TOP})(?: ?\. ?{_TOP})?"
-    rf"|{_LOCAL}+ ?(?:\(at\)|\[at\]|\{{at\}}| at ) ?{_LABEL}(?: ?(?:\(dot\)|\[dot\]|\{{dot\}}| dot |\.) ?{_LABEL})+"
-    r"|[^\s@<>\x00]+@[^\s@<>\x00]+\.[^\s@<>\x00，。；、！？]+",
+    rf"(?<!{_LOCAL}){_LOCAL}++ ?@ ?{_LABEL}(?:\.{_LABEL}){{0,9}}(?:\.{_LABEL}| ?\. ?{_TOP})(?: ?\. ?{_TOP})?"
+    rf"|(?<!{_LOCAL}){_LOCAL}++ ?(?:\(at\)|\[at\]|\{{at\}}| at ) ?{_LABEL}"
+    rf"(?: ?(?:\(dot\)|\[dot\]|\{{dot\}}| dot |\.) ?{_LABEL}){{1,9}}"
+    rf"|(?<!{_ANY}){_ANY}++@{_ANY}{{1,200}}\.{_ANY}{{1,60}}",
     re.IGNORECASE,
 )
-_IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]){11,30}", re.IGNORECASE)
+_IBAN = re.compile(r"(?<![a-z0-9])(?=([a-z]{2}\d{2}(?:[ .-]?[a-z0-9]){11,30}))", re.IGNORECASE)
 _IP = re.compile(r"(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.]*\d)")
 _MAC = re.compile(r"(?<![0-9a-f:-])[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![0-9a-f])", re.IGNORECASE)
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE)
-_TOKEN = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+_TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-_][A-Za-z0-9]++)*+")
 _NI = re.compile(r"(?<![a-z0-9])[a-z]{2}(?: ?\d{2}){3} ?[a-d](?![a-z0-9])", re.IGNORECASE)
 _HK_ID = re.compile(r"(?<![a-z0-9])[a-z]{1,2}\d{6} ?\([0-9a]\)", re.IGNORECASE)
 _PLATE = re.compile(
@@ -51,7 +55,7 @@ _CODE = r"([A-Za-z0-9](?:[A-Za-z0-9]|[-_.](?=[A-Za-z0-9])){2,39})"
 _ORDER = re.compile(
     r"(?:(?<![a-z])(?:orders?|tickets?|tracking|parcel|shipment|waybill|invoice|refund|reservation|booking|case|rma)"
     r"(?:[ _-]?(?:number|num|no\.?|id|code|ref\.?))?|订单(?:编)?号?|单号|运单号?|快递(?:单)?号|工单号?|流水号|编号)"
-    rf"(\s*(?:#|is\b|:|=|：|为|是)\s*#?|\s+#?|)\s*{_CODE}",
+    rf"(\s{{0,3}}(?:#|is\b|:|=|：|为|是)\s{{0,3}}#?|\s{{1,3}}#?|)\s{{0,3}}{_CODE}",
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(
@@ -61,7 +65,7 @@ _PREFIXED = re.compile(
 _ACCOUNT = re.compile(
     r"(?:(?<![a-z])(?:wechat|weixin|qq|telegram|whatsapp|skype|line id|user ?name|login|account|acct)"
     r"(?:[ _-]?(?:id|no\.?|number|name))?|微信号?|支付宝(?:账号)?|账号|帐号|用户名)"
-    r"\s*(?:is\b|:|=|：|为|是|#)?\s*@?([A-Za-z0-9][A-Za-z0-9_.-]{3,39})",
+    r"\s{0,3}(?:is\b|:|=|：|为|是|#)?\s{0,3}@?([A-Za-z0-9][A-Za-z0-9_.-]{3,39})",
     re.IGNORECASE,
 )
 _SAFE = re.compile(
@@ -83,7 +87,7 @@ _SKU = re.compile(
 _PASSPORT = re.compile(r"[A-UW-Z]\d{8,9}|[A-Z]{2}\d{7}")
 _SIZE = re.compile(r"\d{1,5}(?:x\d{1,5}){1,2}[a-z]{0,2}", re.IGNORECASE)
 _GROUP = re.compile(r"\d+")
-_BETWEEN = re.compile(r"[ .()/_-]{1,3}")
+_BETWEEN = re.compile(r"(?!\. |\./)[ .()/_-]{1,3}")  # a full stop ends a sentence, and no number goes on behind it
 _PHONE_WORD = re.compile(
     r"(?:phone|mobile|cell|tel|call|fax|sms|text|dial|reach|whatsapp|电话|手机|座机|联系方式|拨打|热线|号码)"
     r"[^\d\n]{0,12}$",
@@ -91,10 +95,11 @@ _PHONE_WORD = re.compile(
 )
 _SSN_WORD = re.compile(r"(?:ssn|social security|社保)[^\d\n]{0,20}$", re.IGNORECASE)
 _CN_ID = re.compile(r"[1-9]\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dX]")
+_CHECK_X = re.compile(r"[ .-]?X(?![A-Za-z0-9])", re.IGNORECASE)
 _CN_ID_OLD = re.compile(r"[1-9]\d{7}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}")
 _CN_MOBILE = re.compile(r"(?:0086|86)?0?(1[3-9]\d{9})")
 _ORDER_DIGITS, _LONG, _LEAST_CODE = 5, 9, 8
-_MOST_GROUPS = 24
+_LEAST_DIGITS, _MOST_DIGITS = 7, 21
 IBAN_LENGTHS = {
     "AD": 24, "AE": 23, "AT": 20, "BE": 16, "BG": 22, "BR": 29, "CH": 21, "CY": 28, "CZ": 24, "DE": 22, "DK": 18,
     "EE": 20, "EG": 29, "ES": 24, "FI": 18, "FR": 27, "GB": 22, "GR": 27, "HR": 21, "HU": 28, "IE": 22, "IL": 23,
@@ -107,13 +112,33 @@ IBAN_LENGTHS = {
 def identifiers(text: str) -> tuple[Found, ...]:
     """Return the identifiers in a folded text, in order, none inside another."""
     kept: list[Found] = []
-    left = text
+    taken = bytearray(len(text))
     for pass_ in (_by_form, _numbers, _codes, _long_numbers):
+        left = hidden(text, taken)
         for found in pass_(left):
-            if HIDDEN not in left[found.start : found.end]:
+            if not any(taken[found.start : found.end]) and HIDDEN not in left[found.start : found.end]:
                 kept.append(found)
-                left = left[: found.start] + HIDDEN * (found.end - found.start) + left[found.end :]
+                taken[found.start : found.end] = b"\1" * (found.end - found.start)
     return tuple(sorted(kept, key=lambda found: found.start))
+
+
+def hidden(text: str, taken: bytearray) -> str:
+    """Return a text with HIDDEN at the places that are marked."""
+    return "".join(HIDDEN if mark else character for character, mark in zip(text, taken, strict=True))
+
+
+def _marked(text: str, *patterns: re.Pattern[str]) -> bytearray:
+    """Return marks at what patterns match."""
+    marks = bytearray(len(text))
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            marks[match.start() : match.end()] = b"\1" * (match.end() - match.start())
+    return marks
+
+
+def emails(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where addresses of e-mail stand in a folded text."""
+    return tuple(match.span() for match in _EMAIL.finditer(text))
 
 
 def _by_form(text: str) -> Iterator[Found]:
@@ -144,8 +169,10 @@ def _codes(text: str) -> Iterator[Found]:
             r"[:=：#是为]|\bis\b", match[0][: match.start(1) - match.start()]
         ):
             yield _plain(match.start(1), match.end(1), "account", text)
-    safe = [match.span() for pattern in (_SAFE, _SKU) for match in pattern.finditer(text)]
+    safe = _marked(text, _SAFE, _SKU)
     for match in _TOKEN.finditer(text):
+        if match[0].isdigit() or not re.search("[A-Za-z]", match[0]):
+            continue
         digits = "".join(filter(str.isdigit, match[0]))
         if _PASSPORT.fullmatch(match[0]):
             yield _plain(match.start(), match.end(), "nationalid", text)
@@ -153,18 +180,24 @@ def _codes(text: str) -> Iterator[Found]:
             len(digits) >= _LEAST_CODE
             and not _is_date(digits)
             and not _SIZE.fullmatch(match[0])
-            and not _inside(match, safe)
+            and not any(safe[match.start() : match.end()])
         ):
             yield _plain(match.start(), match.end(), "id", text)
 
 
 def _numbers(text: str) -> Iterator[Found]:
     """Numbers whose digits say what they are."""
+    dated = _marked(text, _SAFE)
     for run in _runs(text):
+        sizes = [len(group[0]) for group in run]
+        if sum(sizes) < _LEAST_DIGITS or (max(sizes) == 1 and len(sizes) > _MOST_DIGITS):
+            continue  # too short for anything; or a row of single digits, which `_long_numbers` takes whole
         at = 0
         while at < len(run):
-            for end in range(min(len(run), at + _MOST_GROUPS), at, -1):
-                found = _judge(text, run[at:end])
+            before = _Before.of(text, run[at].start())
+            for end in range(_furthest(run, at) if before else at, at, -1):
+                assert before is not None
+                found = _judge(text, run[at:end], dated, before)
                 if found:
                     yield found
                     at = end
@@ -173,12 +206,38 @@ def _numbers(text: str) -> Iterator[Found]:
                 at += 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What stands before a number: a plus sign (`plus` is where, -1 without), a word for phones, one for SSNs."""
+
+    plus: int
+    called: bool
+    ssn: bool
+
+    @classmethod
+    def of(cls, text: str, start: int) -> _Before | None:
+        """Return it, None where the number is the end of a word."""
+        if start and text[start - 1].isascii() and text[start - 1].isalpha():
+            return None
+        before = text[max(0, start - 40) : start]
+        bare = before.rstrip(" (")
+        plus = start - (len(before) - len(bare)) - 1 if bare.endswith("+") else -1
+        return cls(plus, bool(_PHONE_WORD.search(before)), bool(_SSN_WORD.search(before)))
+
+
+def _furthest(run: list[re.Match[str]], at: int) -> int:
+    """Return where the longest window that begins at a group ends: more digits than that are no known number."""
+    digits = 0
+    for end in range(at, len(run)):
+        digits += len(run[end][0])
+        if digits > _MOST_DIGITS:
+            return end
+    return len(run)
+
+
 def _long_numbers(text: str) -> Iterator[Found]:
     """What is left of long numbers, whatever they are."""
-    safe = [match.span() for pattern in (_SAFE, _SKU) for match in pattern.finditer(text)]
-    left = text
-    for start, end in safe:
-        left = left[:start] + HIDDEN * (end - start) + left[end:]
+    left = hidden(text, _marked(text, _SAFE, _SKU))
     for run in _runs(left):
         sizes = [len(group[0]) for group in run]
         digits = "".join(group[0] for group in run)
@@ -203,24 +262,21 @@ def _runs(text: str) -> Iterator[list[re.Match[str]]]:
         yield run
 
 
-def _judge(text: str, groups: list[re.Match[str]]) -> Found | None:
+def _judge(text: str, groups: list[re.Match[str]], dated: bytearray, before: _Before) -> Found | None:
     start, end = groups[0].start(), groups[-1].end()
     digits = "".join(group[0] for group in groups)
-    if len(digits) > 21 or (start and text[start - 1].isascii() and text[start - 1].isalpha()):
+    if len(digits) < _LEAST_DIGITS:
         return None
-    before = text[max(0, start - 40) : start]
-    check = re.match(r"[ .-]?X(?![A-Za-z0-9])", text[end : end + 3], re.IGNORECASE)
-    if check and _CN_ID.fullmatch(digits + "X"):
-        return Found(start, end + check.end(), "nationalid", digits + "X")
     sizes = [len(group[0]) for group in groups]
-    if _CN_ID.fullmatch(digits) or sizes == [3, 2, 4] or (len(digits) == 9 and _SSN_WORD.search(before)):
+    if len(digits) == 17 and (check := _CHECK_X.match(text, end)) and _CN_ID.fullmatch(digits + "X"):
+        return Found(start, check.end(), "nationalid", digits + "X")
+    if _CN_ID.fullmatch(digits) or sizes == [3, 2, 4] or (len(digits) == 9 and before.ssn):
         return Found(start, end, "nationalid", digits)
     if not _whole(text, end):
         return None
-    plus = before.rstrip(" (").endswith("+")
-    key = _phone(digits, sizes, plus=plus, called=bool(_PHONE_WORD.search(before)), date=_dated(text, start, end))
+    key = _phone(digits, sizes, plus=before.plus >= 0, called=before.called, date=any(dated[start:end]))
     if key:
-        first = len(text[:start].rstrip(" (")) - 1 if plus else start - _bracketed(text, start, end)
+        first = before.plus if before.plus >= 0 else start - _bracketed(text, start, end)
         return Found(first, end, "phone", key)
     if 13 <= len(digits) <= 19 and luhn(digits) and _as_a_card(sizes):
         return Found(start, end, "card", digits)
@@ -245,7 +301,8 @@ def _phone(digits: str, sizes: list[int], *, plus: bool, called: bool, date: boo
     if digits.startswith("0") and 10 <= len(digits) <= 12 and (min(sizes) > 1 or max(sizes) == 1):
         return digits
     number = digits.removeprefix("1") if len(digits) == 11 else digits
-    if len(number) == 10 and (sizes[-3:] in ([3, 3, 4], [3, 4, 3]) or (len(sizes) <= 2 and number[0] in "23456789")):
+    whole = sizes in ([10], [11], [1, 10], [3, 7]) and number[0] in "23456789"
+    if len(number) == 10 and (whole or sizes[-3:] in ([3, 3, 4], [3, 4, 3])):
         return number
     return ""
 
@@ -257,10 +314,6 @@ def _bracketed(text: str, start: int, end: int) -> bool:
 def _as_a_card(sizes: list[int]) -> bool:
     """Groups as on a card, all alone, or in one piece: not a row of measurements."""
     return len(sizes) == 1 or max(sizes) == 1 or min(sizes[:-1]) >= 4 or (sizes[0] >= 4 and len(sizes) <= 3)
-
-
-def _dated(text: str, start: int, end: int) -> bool:
-    return any(match.start() < end and match.end() > start for match in _SAFE.finditer(text, max(0, start - 12)))
 
 
 def _whole(text: str, end: int) -> bool:
@@ -279,8 +332,8 @@ def luhn(digits: str) -> bool:
 def _iban_end(match: re.Match[str]) -> int:
     """Return where an IBAN that begins there ends, 0 where none does (ISO 13616: the remainder by 97 is 1)."""
     letters: list[str] = []
-    wanted = IBAN_LENGTHS.get(match[0][:2].upper())
-    for at, character in enumerate(match[0]):
+    wanted = IBAN_LENGTHS.get(match[1][:2].upper())
+    for at, character in enumerate(match[1]):
         if character.isalnum():
             letters.append(character.upper())
         if wanted is not None and len(letters) == wanted:
@@ -293,10 +346,6 @@ def _iban_end(match: re.Match[str]) -> int:
 
 def _is_date(digits: str) -> bool:
     return bool(re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", digits))
-
-
-def _inside(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
-    return any(start < match.end() and match.start() < end for start, end in spans)
 
 
 def _plain(start: int, end: int, kind: str, text: str) -> Found:

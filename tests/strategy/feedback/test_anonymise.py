@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,25 @@ pieces = st.one_of(
 def test_a_second_time_changes_nothing(text: str) -> None:
     once = anonymise(text)
     assert anonymise(once) == once
+
+
+@pytest.mark.meets("S98")
+@given(st.lists(st.sampled_from(ROWS), min_size=2, max_size=4), st.sampled_from([" ", "，", " and ", "; ", "\n", ". "]))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_identifiers_beside_each_other_leave_none(rows: list[dict[str, str]], between: str) -> None:
+    told = anonymise(between.join(row["text"] for row in rows))
+    assert [row["identifier"] for row in rows if row["kind"] != "name" and leaks(row["identifier"], told)] == []
+
+
+@pytest.mark.parametrize("piece", ["1 ", "a@", "A1", "0", "1-", "(at) ", "order ", "my name is "])
+def test_a_text_made_long_on_purpose_takes_no_time(piece: str) -> None:
+    """The work grows with the length, not with its square: eight times the text takes well below 64 times as long."""
+
+    def spent(count: int) -> float:
+        began = time.process_time()
+        anonymise(piece * count)
+        return time.process_time() - began
+
+    short = min(spent(600) for _ in range(3))
+    assert spent(4800) < 24 * short + 0.05
+    assert anonymise(piece * 30_000).endswith(" [cut]")
