@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Literal
 
+from core.state import atomic
 from core.strategy.documents.reading import read
 from core.strategy.documents.release import BankSettings
 
@@ -67,3 +69,11 @@ def versions() -> Mapping[int, str]:
 def replayed_files(version: int) -> Mapping[str, str]:
     """Return the whole bank with another version of REPLAYED in force."""
     return {**bank_files(), f"aftersale/{REPLAYED}.yaml": versions()[version]}
+
+
+def write_bank(root: Path) -> None:
+    """Lay the whole bank out under `root`, as a project's strategies/: bank.yaml and a folder for each domain."""
+    for name, text in {"bank.yaml": bank_text(), **bank_files()}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(path, text)

@@ -42,7 +42,7 @@ def _product(product_id: str) -> Product:
     return product
 
 
-@skill_definition(side_effects="read", idempotent=True, typical_ms=700)
+@skill_definition(side_effects="read", idempotent=True, typical_ms=700, needs=["product.id"])
 async def query_price(call: At, product_id: Word, source: Source = "jd") -> Annotated[Row, Outputs(PRICE)]:
     """Query the price of a product at one source. 比价"""
     if source not in SOURCES:
@@ -54,7 +54,7 @@ async def query_price(call: At, product_id: Word, source: Source = "jd") -> Anno
     return {"source": source, "price": price_today(source, _product(product_id)), "estimated": False}
 
 
-@skill_definition(side_effects="read", idempotent=True, typical_ms=30)
+@skill_definition(side_effects="read", idempotent=True, typical_ms=30, needs=["product.id"])
 async def estimate_price(call: At, product_id: Word, source: Source) -> Annotated[Row, Outputs(PRICE)]:
     """Estimate a price from the historical mean and the platform's discount rate."""
     price = round(long_run(source, _product(product_id)) * DISCOUNT[source], 2)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from core.strategy.bank.check import check_bank
 from core.strategy.documents.reading import read
 from core.strategy.documents.strategy import Strategy
-from core.strategy.shop.banks import DOMAINS, VERSIONS, bank_files, layered_files, settings, versions
+from core.strategy.governance.laws import lint
+from core.strategy.shop.banks import (
+    DOMAINS,
+    VERSIONS,
+    bank_files,
+    layered_files,
+    replayed_files,
+    settings,
+    versions,
+    write_bank,
+)
+from core.strategy.shop.serving import compiled
+from core.strategy.shop.toolbox import schemas
+from tests.strategy.shop.words import spoken
 
 
 def strategies(files: dict[str, str]) -> dict[str, Strategy]:
@@ -43,3 +59,33 @@ def test_each_version_of_the_history_adds_to_the_one_before() -> None:
     assert events == ["turn", *["skill_result:query_logistics"] * 3]
     limits = [[node.timeout_ms for node in past[version].plan.children] for version in VERSIONS]  # type: ignore[union-attr]
     assert [3000 in found for found in limits] == [False, False, True, True]
+
+
+@pytest.mark.meets("S63", "S64", "S65", "X5")
+def test_the_bank_is_checked_without_an_error(tmp_path: Path) -> None:
+    write_bank(tmp_path)
+    report = check_bank(tmp_path, schemas())
+    assert report.ok, report.lines()
+    assert len(report.routed) >= 2 * 13
+    # The last resort itself may not answer: that is told, and nothing else is.
+    assert all("suggest_human_handoff never answers" in str(finding) for finding in report.findings)
+    assert report.strategies == len(bank_files())
+
+
+@pytest.mark.meets("S107")
+def test_each_strategy_solves_one_problem_in_twelve_lines() -> None:
+    for strategy in strategies(dict(bank_files())).values():
+        assert not lint(strategy, schemas(), settings().governance)
+
+
+def test_no_example_is_said_in_words_that_are_measured_with() -> None:
+    for strategy in strategies(dict(bank_files())).values():
+        examples = strategy.trigger.examples if strategy.trigger else None
+        for example in (*examples.fire, *examples.no_fire) if examples else ():
+            assert not spoken("held_out").fullmatch(example.utterance), (strategy.id, example.utterance)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_bank_compiles_with_each_version_of_the_history(version: int) -> None:
+    bank = compiled(replayed_files(version))
+    assert bank.strategies["aftersale.paid_no_parcel"].strategy.version == version

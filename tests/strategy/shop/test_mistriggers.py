@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
-from typing import Literal
 
 import pytest
 
@@ -13,6 +11,7 @@ from core.strategy.conditions.utterance import holds
 from core.strategy.shop.mistriggers import Said, fired, measure, phrases
 from core.strategy.shop.talk import AFTER, TASKS, utterances
 from core.strategy.shop.visits import visits
+from tests.strategy.shop.words import spoken
 
 SEEDS = range(20)
 
@@ -21,11 +20,6 @@ def test_every_keyword_was_said_in_the_utterances_that_triggers_are_written_with
     for task, found in phrases().items():
         for phrase in found:
             assert any(holds(said, phrase) for said in utterances()[task]["train"]), (task, phrase)
-
-
-def spoken(split: Literal["train", "held_out"]) -> re.Pattern[str]:
-    forms = [re.sub(r"\\{\w+\\}", ".+", re.escape(said)) for rows in utterances().values() for said in rows[split]]
-    return re.compile("|".join(forms))
 
 
 def test_what_is_measured_is_said_in_words_that_were_held_out() -> None:
