@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from core.foundation.strict_json import is_number
 from core.strategy.bank.states import stages_of
-from core.strategy.documents.release import Assign, Release
+from core.strategy.documents.release import Assign, Release, Stage
 
 Arm = Literal["a", "b"]
 UNKNOWN = "unknown"
@@ -50,7 +50,7 @@ def assigned(release: Release, stage: int, user: User, cuts: tuple[Mapping[str, 
     drawn = bucket(gray_salt(release), unit)
     stratum = stratum_of(release.rollout.assign, user)
     for number, at in enumerate(stages_of(release)[: stage + 1]):
-        if not _lets_in(at.business_line, user, "business_line") or not _lets_in(at.device, user, "device"):
+        if not lets_in(at, user):
             continue
         cut = cuts[number].get(stratum, at.percent) if number < len(cuts) else at.percent
         if drawn < cut:
@@ -84,8 +84,10 @@ def unit_of(assign: Assign, user: User) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def _lets_in(allowed: tuple[str, ...], user: User, name: str) -> bool:
-    return not allowed or user.attributes.get(name) in allowed
+def lets_in(stage: Stage, user: User) -> bool:
+    """Tell whether a stage is open to the user's line of business and device; where those aren't known, it isn't."""
+    limits = (("business_line", stage.business_line), ("device", stage.device))
+    return all(not allowed or user.attributes.get(name) in allowed for name, allowed in limits)
 
 
 def stratum_of(assign: Assign, user: User) -> str:
@@ -114,14 +116,14 @@ def strata_cuts(
     the move (`Step.cuts`): they belong to the stage from then on. A user whose stratum changes is drawn by the new
     stratum's cut, which differs from the old one's by the luck of the draw, not more.
     """
-    assign, percent = release.rollout.assign, stages_of(release)[stage].percent
+    assign, at = release.rollout.assign, stages_of(release)[stage]
     drawn: dict[str, list[float]] = {}
     for user in population:
         unit = unit_of(assign, user)
-        if unit is not None:
+        if unit is not None and lets_in(at, user):
             drawn.setdefault(stratum_of(assign, user), []).append(bucket(gray_salt(release), unit))
     return {
-        stratum: max(_cut(sorted(buckets), percent), before.get(stratum, 0.0)) for stratum, buckets in drawn.items()
+        stratum: max(_cut(sorted(buckets), at.percent), before.get(stratum, 0.0)) for stratum, buckets in drawn.items()
     }
 
 

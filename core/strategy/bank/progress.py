@@ -11,6 +11,7 @@ from datetime import datetime
 from core.foundation.errors import ConflictError, RefusedError
 from core.strategy.bank import executions as log
 from core.strategy.bank.bank import Bank
+from core.strategy.bank.drawing import enter_stage
 from core.strategy.bank.rollback import Judged, mistriggers_of, review, sweep
 from core.strategy.bank.states import Actor, Standing, Step, moment
 from core.strategy.execution.records import Execution
@@ -69,7 +70,7 @@ def _one(bank: Bank, standing: Standing, now: datetime) -> Progress:
     if refused is not None:
         return waits(refused.reason)
     try:
-        bank.move(standing.id, standing.version, step, expect="gray")
+        enter_stage(bank, standing.id, standing.version, ENGINE, now, stage=step.stage, why=step.why)
     except (ConflictError, RefusedError) as error:
         return waits(str(error))
     return Progress(standing.id, standing.version, "advanced", f"stage {step.stage + 1} of {len(standing.stages)}")

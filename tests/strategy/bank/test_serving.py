@@ -16,6 +16,7 @@ from core.strategy.bank import executions, outcomes
 from core.strategy.bank.assign import User
 from core.strategy.bank.bank import Bank
 from core.strategy.bank.board import board
+from core.strategy.bank.drawing import enter_stage
 from core.strategy.bank.progress import advance
 from core.strategy.bank.serving import Serving, arms, group_of, profile
 from core.strategy.execution.clock import VirtualClock
@@ -23,7 +24,7 @@ from core.strategy.execution.session import SessionState
 from core.strategy.execution.store import ContextStore
 from core.strategy.execution.suggestion import Suggestion
 from core.strategy.execution.turn import run_turn
-from tests.strategy.bank.banks import ADA, make, release_text, strategy_text, to_active, to_gray, write
+from tests.strategy.bank.banks import ADA, make, release_text, step, strategy_text, to_active, to_gray, write
 from tests.strategy.bank.test_records import NOON, execution
 from tests.strategy.bank.test_shadow import SCHEMAS, TRIGGER, World
 
@@ -210,3 +211,33 @@ def test_two_processes_that_publish_at_once_make_one_version_each(bank: Bank) ->
     assert told.findings == ()
     assert [event.event for event in told.events if event.version == 2] == ["published"]
     assert [event.to for event in told.events if event.version == 1].count("offline") == 1
+
+
+@pytest.mark.meets("S128", "S129")
+def test_known_users_are_drawn_inside_their_strata(bank: Bank) -> None:
+    write(bank, text(2, "{run: hand_off}"))
+    rollout = """rollout:
+  assign: {stratify: active_days_30d, strata: [0, 7]}
+  shadow: {by: [region]}
+  stages: [{percent: 10, device: [ios], hold_hours: 1}, {percent: 50, hold_hours: 1}, {percent: 100}]
+"""
+    write(bank, release_text(2, rollout), ending=".release.yaml")
+    bank.publish("shop.refund", ADA)
+    bank.move("shop.refund", 2, step("review"))
+    bank.move("shop.refund", 2, step("shadow"))
+    users = [
+        {"id": f"u{n}", "device": "ios" if n % 2 else "web", "active_days_30d": 20 if n % 5 else 3, "region": n % 3}
+        for n in range(400)
+    ]
+    executions.append(bank.records, [execution(n, user=user) for n, user in enumerate(users)])
+    entered = enter_stage(bank, "shop.refund", 2, ADA, NOON + timedelta(hours=1))
+    assert entered.standing.stage == 0
+    assert (entered.representation.drawn, entered.representation.population) == (20, 200)
+    (line, *_) = [level for level in entered.representation.levels if level.attribute == "active_days_30d"]
+    assert line.bias == 0
+    (told,) = advance(bank, NOON + timedelta(hours=3))
+    assert told.what == "advanced"
+    assert len(bank.standing("shop.refund", 2).cuts) == 2
+    standing = bank.standing("shop.refund", 2)
+    drawn = [user for user in users if group_of(standing, User(str(user["id"]), user)) == "gray"]
+    assert len(drawn) == 200
