@@ -44,8 +44,9 @@ def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, rea
         from core.strategy.bank import releasing
 
         decision = releasing.decide(project, item_id, verdict, reason, actor=ACTOR)
+        told = _in_force(project, item_id, reason) if verdict == "approve" else ()
         done = "Approved: it is done" if verdict == "approve" else "Rejected: for the record"
-        return _goes_on(project, item_id, f"{done}, signed {decision.signature}.")
+        return Outcome(" ".join((f"{done}, signed {decision.signature}.", *told)), "The bank's history has it.")
     decision = approvals.decide(project, item_id, verdict, reason, actor=ACTOR)
     approval, _ = approvals.get(project, item_id)
     what = {
@@ -56,6 +57,18 @@ def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, rea
         ("question", "reject"): "Left unanswered: who asked is told why",
     }.get((approval.kind, verdict), f"{approval.kind}: {verdict}")
     return _goes_on(project, item_id, f"{what}, signed {decision.signature}.")
+
+
+def _in_force(project: ProjectPaths, item_id: str, reason: str) -> tuple[str, ...]:
+    """Bring a strategy's version that got all traffic into force where the strategy is; say how that went."""
+    from core.evolution.strategy_release import bring_into_force_everywhere
+    from core.state import approvals
+    from core.strategy.bank.bank import bank_of
+
+    body = approvals.get(project, item_id)[0].body
+    if body.get("to") != "active":
+        return ()
+    return bring_into_force_everywhere(bank_of(project), body["strategy"], body["version"], ACTOR, reason)
 
 
 def _goes_on(project: ProjectPaths, item_id: str, text: str) -> Outcome:

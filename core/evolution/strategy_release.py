@@ -15,7 +15,7 @@ from core.evolution import strategy_edits
 from core.evolution.candidate import Staged, apply_edits, put_in_place, stage
 from core.evolution.edits import Edit
 from core.evolution.runs import live_run
-from core.foundation.errors import RefusedError
+from core.foundation.errors import ExuviaError, RefusedError
 from core.state import ledger, readonly, snapshots
 from core.state.ledger import CandidateRecord
 from core.state.paths import AgentPaths
@@ -78,6 +78,21 @@ def bring_into_force(agent: AgentPaths, strategy_id: str, version: int, actor: s
     snapshots.create(agent)
     ledger.append(agent.project, _record(agent, standing, kept.version, staged, why))
     return InForce(agent.id, number, strategy_id, version, before[1] if before else None)
+
+
+def bring_into_force_everywhere(bank: Bank, strategy_id: str, version: int, actor: str, reason: str) -> tuple[str, ...]:
+    """Bring an active version into force in every agent that has the strategy; return a line for each of them, also
+    for one that keeps the version it has, with the reason and the way out."""
+    told: list[str] = []
+    for agent in governed_agents(bank, strategy_id):
+        try:
+            found = bring_into_force(agent, strategy_id, version, actor, reason)
+        except ExuviaError as error:
+            told.append(f"{agent.id} keeps the version it has: {error} {error.hint}".rstrip())
+            continue
+        if found is not None:
+            told.append(f"{agent.id} is version {found.version} now, with {strategy_id} version {version}.")
+    return tuple(told)
 
 
 def _record(agent: AgentPaths, standing: Standing, reference: int, staged: Staged, why: str) -> CandidateRecord:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.evolution.strategy_release import bring_into_force, governed_agents
+from core.evolution.strategy_release import bring_into_force, bring_into_force_everywhere, governed_agents
 from core.foundation.clock import now_s
 from core.foundation.errors import RefusedError
 from core.state import ledger, rollback, snapshots
@@ -15,7 +15,9 @@ from core.state.fresh import ensure_home
 from core.state.paths import AgentPaths
 from core.state.timeline import timeline
 from core.strategy.bank.bank import bank_of
+from core.strategy.bank.releasing import ask_full
 from core.strategy.bank.states import Actor, State, Step
+from tui import commands
 
 ID, PATH = "shop.late", "strategies/shop/shop.late.yaml"
 ADA = Actor("ada", person=True)
@@ -71,3 +73,28 @@ def test_what_is_not_active_does_not_come_into_force(agent: AgentPaths) -> None:
         bring_into_force(agent, ID, 2, "cli")
     assert (agent.state / PATH).read_text() == text(1, "old")
     assert ledger.read(agent.project) == ()
+
+
+@pytest.mark.meets("S103", "S106")
+def test_full_traffic_that_is_approved_in_the_inbox_comes_into_force(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow")
+    (agent.project.root / "strategies" / "shop" / f"{ID}.release.yaml").write_text(
+        f"schema: release/v1\nid: {ID}\nversion: 2\nrollout: {{stages: [{{percent: 50}}]}}\n"
+    )
+    release(agent, "gray")
+    asked = ask_full(agent.project, ID, 2, evidence=["ab-1"])
+    told = commands.approve(agent.project, asked.id, "ten points more")
+    assert "Approved: it is done" in told.text
+    assert f"with {ID} version 2" in told.text
+    assert (agent.state / PATH).read_text() == text(2, "new")
+    (record,) = ledger.read(agent.project, "clerk")
+    assert record.hypothesis == "ten points more"
+
+
+def test_an_agent_whose_state_was_changed_keeps_its_version_and_is_named(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow", "gray", "active")
+    broken = (agent.state / PATH).parent / "no-text"
+    broken.symlink_to("/etc/passwd")
+    (line,) = bring_into_force_everywhere(bank_of(agent.project), ID, 2, "cli", "")
+    assert line.startswith("clerk keeps the version it has: ")
+    assert (agent.state / PATH).read_text() == text(1, "old")

@@ -11,7 +11,7 @@ from core.foundation.errors import NotFoundError, UsageError
 from core.foundation.strict_json import is_number
 from core.state import approvals as desk
 from core.state.approvals import Approval, Decision, Verdict
-from tui.cli.common import Place, group_options, here, json_option, place_options, print_json, print_table, say
+from tui.cli.common import Place, group_options, here, json_option, note, place_options, print_json, print_table, say
 
 _TITLE = 80  # characters of a title in the list
 _RESUMABLE = frozenset({"blocked", "dead", "stopped"})
@@ -203,7 +203,16 @@ def _decide(place: Place, approval_id: str, verdict: Verdict, reason: str) -> De
     if desk.get(place.project, approval_id)[0].kind == "strategy":
         from core.strategy.bank import releasing
 
-        return releasing.decide(place.project, approval_id, verdict, reason, actor="cli")
+        decision = releasing.decide(place.project, approval_id, verdict, reason, actor="cli")
+        body = desk.get(place.project, approval_id)[0].body
+        if verdict == "approve" and body.get("to") == "active":
+            from core.evolution.strategy_release import bring_into_force_everywhere
+            from core.strategy.bank.bank import bank_of
+
+            bank = bank_of(place.project)
+            for line in bring_into_force_everywhere(bank, body["strategy"], body["version"], "cli", reason):
+                note(line)
+        return decision
     return desk.decide(place.project, approval_id, verdict, reason, actor="cli")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
@@ -116,8 +117,19 @@ def gray(
     release = bank.release(name)
     stages = one.stages if one.state == "gray" else (Standing("", 0, "", release=release)).stages
     to: State = "active" if one.state == "gray" and stage >= len(stages) else "gray"
-    step = Step(to, operator(), now_s(), why, stage if to == "gray" else -1, evidence, force)
-    moved = bank.move(name, one.version, step, expect=one.state)
+    if to == "active":
+        step = Step(to, operator(), now_s(), why, evidence=evidence, force=force)
+        moved = bank.move(name, one.version, step, expect=one.state)
+    else:
+        from core.strategy.bank.drawing import enter_stage  # it loads the executor, which no other move needs
+
+        entered = enter_stage(
+            bank, name, one.version, operator(), datetime.now(UTC), stage=stage, why=why, force=force, evidence=evidence
+        )
+        moved = entered.standing
+        if entered.representation.population and not as_json:
+            for line in entered.representation.lines():
+                note(line)
     _tell(moved, as_json, "take it back: exuvia strategy rollback")
     if moved.state == "active" and not as_json:
         _enforce(place, moved, why)
