@@ -102,8 +102,16 @@ class Bank:
 
     def files(self) -> dict[str, Path]:
         """Return id to file of every strategy that is written here, by id. A file's name is its id."""
-        found = (path for path in self.root.glob("*/*.yaml") if not path.name.endswith(_RELEASE))
-        return {path.stem: path for path in sorted(found) if not path.parent.name.startswith(".")}
+        return {path.stem: path for path in self._written()}
+
+    def doubles(self) -> tuple[Path, ...]:
+        """Return the files whose id another file has too, in another domain: `files` has only the last of them."""
+        taken = self.files()
+        return tuple(path for path in self._written() if taken[path.stem] != path)
+
+    def _written(self) -> list[Path]:
+        found = sorted(path for path in self.root.glob("*/*.yaml") if not path.name.endswith(_RELEASE))
+        return [path for path in found if not path.parent.name.startswith(".")]
 
     def entries(self) -> tuple[Entry, ...]:
         """Return every strategy: those that are written and those of which only published versions are left."""

@@ -21,12 +21,17 @@ ENGINE = Actor("stages", person=False)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What happened to one version in gray: "advanced" to a stage (from 1), "waits" or "taken back", and why."""
+    """What happened to one version: "advanced" to a stage (from 1), "waits" in gray, or "taken back", and why.
+
+    `restored` is the version that is active again after one was taken back from all traffic, None otherwise: whoever
+    keeps copies in agents' states brings it into force there.
+    """
 
     strategy_id: str
     version: int
     what: str
     why: str
+    restored: int | None = None
 
     @property
     def text(self) -> str:
@@ -49,7 +54,8 @@ def advance(bank: Bank, now: datetime) -> tuple[Progress, ...]:
     for key in before:
         if after.standings[key].state == "offline":
             last = next(event for event in reversed(after.events) if (event.id, event.version) == key)
-            told.append(Progress(*key, "taken back", last.why))
+            restored = last.detail.get("restore")
+            told.append(Progress(*key, "taken back", last.why, restored if isinstance(restored, int) else None))
     told += [_one(bank, one, now) for one in after.standings.values() if one.state == "gray"]
     return tuple(told)
 

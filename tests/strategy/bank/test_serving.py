@@ -157,6 +157,16 @@ def test_a_stage_goes_on_when_it_has_held_and_its_rules_know_enough(bank: Bank) 
     assert advance(bank, day + timedelta(hours=2)) == ()
 
 
+@pytest.mark.meets("S73")
+def test_an_active_version_that_fails_gives_all_traffic_back(bank: Bank) -> None:
+    second(bank, rollout="rollout:\n  stages: [{percent: 100}]\n" + RULE)
+    bank.move("shop.refund", 2, step("active", 12))
+    executions.append(bank.records, [execution(n, NOON + timedelta(hours=1), version=2, code="X") for n in range(12)])
+    (told,) = advance(bank, NOON + timedelta(hours=2))
+    assert (told.what, told.restored) == ("taken back", 1)
+    assert bank.standing("shop.refund", 1).state == "active"
+
+
 @pytest.mark.meets("S75", "S76")
 def test_the_board_is_one_look_at_the_files(bank: Bank) -> None:
     second(bank, rollout=HALF + "track: {business_impact: {metric: resolved, alert: {below: 0.5, hours: 3}}}\n")
