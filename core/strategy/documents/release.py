@@ -45,7 +45,10 @@ class Shadow(Record):
 
 
 class AbTest(Record):
-    """The reported rule (completion above on `min_days` days, fallbacks a share lower), and ours (S101, X4)."""
+    """The reported rule (completion above on `min_days` days, fallbacks a share lower), and ours (S101, X4).
+
+    `days` is the planned duration: `alpha` is spent over it, and the test ends with it.
+    """
 
     against: Annotated[int, Field(ge=1)]
     split: Percent = 50
@@ -53,6 +56,7 @@ class AbTest(Record):
     fallback_drop_rel: Share = 0.2
     min_samples: Annotated[int, Field(ge=1)] = 200
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
+    days: Annotated[int, Field(ge=1, le=365)] = 14
 
 
 class RollbackRule(Record):

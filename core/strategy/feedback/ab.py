@@ -29,6 +29,7 @@ from typing import Literal
 
 from core.statistics.power import unpaired_shares
 from core.statistics.unpaired import fisher
+from core.strategy.documents.release import AbTest
 
 Decision = Literal["promote", "worse", "wait", "no_difference", "underpowered"]
 _WORTH = 0.05
@@ -57,6 +58,11 @@ class Rule:
     min_samples: int = 200
     alpha: float = 0.01
     days: int = 14
+
+
+def rule_of(test: AbTest) -> Rule:
+    """Return the rule that a release file asks for."""
+    return Rule(test.min_days, test.fallback_drop_rel, test.min_samples, test.alpha, test.days)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from core.strategy.conditions.utterance import normal
 from core.strategy.documents.skill import SkillSchema
 from core.strategy.documents.strategy import Strategy
 from core.strategy.execution.records import Execution
+from core.strategy.execution.store import Snapshot
+from core.strategy.execution.trace import DecisionTrace
 from core.strategy.governance.conflicts import Conflict
 from core.strategy.governance.laws import never_failing
 from core.strategy.governance.troubles import Name
@@ -30,6 +32,8 @@ _ALPHA = 0.01
 _HEAVY = 0.25
 _BIAS = 0.02
 _ROUNDS = 9
+_OF_THE_TURN = frozenset({"utterance", "utterance_raw", "intent", "turn", "event"})
+"""Values that every turn brings along: they differ by themselves."""
 _REFUSED = re.compile(
     r"(?:limit|quota) (?:is |was )?(?:reached|exceeded|used up)|exceed|fail(?:ed|ure)?\b|error|refus|reject|denied"
     r"|not (?:sent|done|found|delivered)"
@@ -132,6 +136,24 @@ class Asked:
     confidence: float | None
     context: Mapping[str, Any]
     strategy_id: str | None
+
+
+def asked_of(snapshots: Iterable[Snapshot], traces: Iterable[DecisionTrace]) -> tuple[Asked, ...]:
+    """Return the turns of one session from its store's snapshots (those at the beginning of a turn) and its traces."""
+    held = {one.turn: one for one in snapshots if one.label == "begin"}
+    found = []
+    for trace in traces:
+        turn = next(iter(trace.of("turn")), None)
+        snapshot = held.get(turn["number"]) if turn else None
+        if turn is None or snapshot is None:
+            continue
+        used = next((event for event in trace.of("used") if event.get("by") == "turn"), {})
+        values = snapshot.body.get("values", {})
+        said = str(values.get("utterance_raw") or values.get("utterance") or turn.get("utterance", ""))
+        context = {name: value for name, value in values.items() if name not in _OF_THE_TURN}
+        asked = Asked(snapshot.session, snapshot.turn, said, turn.get("confidence"), context, used.get("strategy"))
+        found.append(asked)
+    return tuple(found)
 
 
 def other_path(turns: Iterable[Asked]) -> tuple[Diagnosis, ...]:

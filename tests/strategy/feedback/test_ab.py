@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.statistics.unpaired import fisher
+from core.strategy.documents.release import AbTest
 from core.strategy.execution.records import Execution
-from core.strategy.feedback.ab import Day, Rule, first_decision, judge, literal, spent
+from core.strategy.feedback.ab import Day, Rule, first_decision, judge, literal, rule_of, spent
 from core.strategy.feedback.ab_counts import daily, metrics, of_version
 from tests.perf.ab import BASE, BETTER, simulate
 
 OLD, NEW = Day(200, 150, 24), Day(200, 175, 12)
+
+
+def test_a_release_file_asks_for_its_rule() -> None:
+    assert rule_of(AbTest(against=1)) == Rule()
+    asked = AbTest(against=1, min_days=5, fallback_drop_rel=0.3, min_samples=50, alpha=0.05, days=28)
+    assert rule_of(asked) == Rule(5, 0.3, 50, 0.05, 28)
 
 
 @pytest.mark.meets("S103")

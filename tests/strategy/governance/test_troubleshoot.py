@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from core.strategy.bank.assign import User, assigned
 from core.strategy.bank.representation import represent
 from core.strategy.documents.reading import read
-from core.strategy.documents.release import Release
+from core.strategy.documents.release import BankSettings, Release
+from core.strategy.documents.strategy import Strategy
+from core.strategy.execution.clock import VirtualClock
+from core.strategy.execution.compiler import compile_bank
 from core.strategy.execution.records import Execution, LevelResult
+from core.strategy.execution.session import SessionState
+from core.strategy.execution.skills import Call, Outcome, Skill
+from core.strategy.execution.store import ContextStore
+from core.strategy.execution.suggestion import Suggestion
+from core.strategy.execution.turn import run_turn
 from core.strategy.governance import troubleshoot
 from core.strategy.governance.conflicts import Conflict
 from core.strategy.governance.troubles import TROUBLES
 from core.strategy.governance.troubleshoot import (
     Asked,
     RawAnswer,
+    asked_of,
     contradiction,
     heavy,
     left_out,
@@ -134,3 +146,42 @@ def test_a_gray_group_that_leaves_some_out() -> None:
     assert "stratify" in found.fix
     assert left_out("shop.one", represent(everyone, everyone, ["device"])) == ()
     assert left_out("shop.one", represent([], everyone, ["device"])) == ()
+
+
+@pytest.mark.meets("S121")
+async def test_the_turns_of_a_session_are_read_from_its_snapshots_and_traces() -> None:
+    ask = strategy(
+        "trigger: {when: 'intent.confidence > 0.85 && order.status == \"paid\"'}\nplan: {run: look}", "shop.how"
+    )
+    other = strategy("trigger: {when: 'intent.confidence <= 0.85'}\nplan: {run: look}", "shop.other")
+    schemas = {"look": schema("look")}
+
+    async def look(inputs: Mapping[str, Any], call: Call) -> Outcome:
+        return Outcome({})
+
+    files = {f"shop/{one.id}.yaml": yaml_of(one) for one in (ask, other)}
+    bank = compile_bank(files, BankSettings(registry={"order.status": "string"}), schemas)
+    assert bank.faults == ()
+    store = ContextStore()
+    session = SessionState("s1", store, {"id": "u1"})
+    session.put({"order.status": "paid"})
+    traces = []
+    for said, confidence in (("How to?", 0.9), ("how to", 0.5)):
+        suggestion = Suggestion("how_to", confidence)
+        result = await run_turn(bank, session, said, suggestion, {"look": Skill(schemas["look"], look)}, VirtualClock())
+        traces.append(result.trace)
+    turns = asked_of(store.snapshots("s1"), traces)
+    assert [(one.turn, one.confidence, one.strategy_id) for one in turns] == [
+        (1, 0.9, "shop.how"),
+        (2, 0.5, "shop.other"),
+    ]
+    (found,) = other_path(turns)
+    assert (found.evidence["consistency"], found.evidence["confidence"]) == (0.0, 1)
+
+
+def yaml_of(one: Strategy) -> str:
+    assert one.trigger is not None
+    return (
+        f"schema: strategy/v1\nid: {one.id}\nversion: 1\npurpose: One.\ndomain: shop\nowner: team\n"
+        f"trigger: {{when: '{one.trigger.when}'}}\nplan: {{run: look}}\n"
+    )
