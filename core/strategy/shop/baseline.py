@@ -52,7 +52,7 @@ def _weights() -> Mapping[str, float]:
 def ranked(utterance: str) -> tuple[str, ...]:
     """Return the tools that share a word with what was said, the most alike first; ties by name."""
     said = set(split_words(utterance))
-    scores = {name: sum(_weights()[word] for word in words & said) for name, words in _words().items()}
+    scores = {name: math.fsum(_weights()[word] for word in words & said) for name, words in _words().items()}
     return tuple(sorted((name for name in scores if scores[name]), key=lambda name: (-scores[name], name)))
 
 
