@@ -51,6 +51,24 @@ def file_system_of(path: Path) -> str:
     return str(at)
 
 
+def new_folder(path: Path) -> None:
+    """Make `path` and what leads to it as a folder to write something into; one that is there must be empty.
+
+    Raises ConflictError where something stands there, StorageError where it can't be made.
+    """
+    try:
+        taken = os.path.lexists(path) and (not path.is_dir() or any(path.iterdir()))
+        if not taken:
+            path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(error, path) from error
+    if taken:
+        what = "is not empty" if path.is_dir() else "exists already, and is no folder"
+        raise ConflictError(
+            f"{visible_line(str(path))} {what}.", hint="Name a folder that isn't there yet, or an empty one."
+        )
+
+
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write `text` as UTF-8, newlines as given; see `write_bytes`.
 

@@ -61,7 +61,7 @@ def test_a_policy_becomes_an_ordinary_folder(
     again = open_policy(out)
     assert again.worlds == ("household",)
     assert main([str(tmp_path / "run"), str(out)]) == 1  # never over something
-    assert "exists already" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err
 
 
 CARD = "put a hot mug in cabinet. <tool_call>"

@@ -113,6 +113,47 @@ def test_an_unknown_preset_is_said_with_the_known_ones(tmp_path: Path, capsys: p
     assert "alfworld-table4" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--nodes", "0"], "0 nodes can't be"),
+        (["--gpus", "-1"], "-1 GPUs can't be"),
+        (["--tensor-parallel", "0"], "0 tensor parallel can't be"),
+        (["--tensor-parallel", "3"], "8 GPUs can't be shared out in groups of 3"),
+        (["--gpu-memory", "nan"], "can't have nan of a GPU's memory"),
+        (["--gpu-memory", "1e400"], "can't have inf"),
+        (["--gpu-memory", "2"], "can't have 2"),
+        (["--model", ""], "no name of a model"),
+        (["--model", "a\nb: c"], "no name of a model"),
+        (["--model", "m\udcff"], "no name of a model"),
+    ],
+    ids=str,
+)
+def test_what_can_not_be_run_is_refused_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    target = tmp_path / "run"
+    assert main([str(target), "--preset", "alfworld-table4", "--model", "/m", *more]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 2  # and the way out
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "link", "full"])
+def test_a_place_that_can_not_be_a_new_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "run.sh").write_text("mine")
+    assert main([str(tmp_path / place), "--preset", "alfworld-table4", "--model", "/m"]) == 1
+    assert str(tmp_path / place) in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "run.sh").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
 # The agent loop -------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,10 @@ def options_of(pairs: list[str]) -> dict[str, str]:
 def run(path: Path, model: Model, tasks: tuple[Task, ...]) -> dict[str, int]:
     """Annotate what isn't annotated yet; return how many are kept, refused and were not reached."""
     known = annotation_file.load(path) if path.exists() else {}
+    if known and (hurt := annotation_file.torn(path)):
+        sys.stderr.write(
+            f"{hurt} lines of {visible_line(str(path))} can't be read; their tasks are asked about again\n"
+        )
     left = [
         task for task in tasks if task.id not in known or known[task.id].text_sha256 != annotation_file.hash_of(task)
     ]

@@ -15,10 +15,11 @@ from typing import Any
 
 from core.curation import training_samples
 from core.foundation import strict_json
-from core.foundation.errors import ConflictError, ExuviaError, NotFoundError, UsageError
+from core.foundation.errors import ExuviaError, NotFoundError, UsageError
 from core.foundation.visible import visible_line
 from core.skillrepo.exchange import export_skills
 from core.skillrepo.skill import Skill, read
+from core.state.atomic import new_folder
 from trainer.commands.curate import policy_folder, run_or_path
 
 WEIGHTS_LEFT_OUT = ("optimizer.pt", "state.json")
@@ -50,12 +51,10 @@ def main(argv: list[str]) -> int:
 
 def _policy(path: Path, out: Path, *, step: int | None, merged: bool) -> dict[str, Any]:
     folder = policy_folder(path if step is None else path / "checkpoints" / f"step-{step:05d}")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ConflictError(f"{visible_line(str(out))} exists already.", hint="Name a new folder.")
+    new_folder(out)  # before the weights are loaded, which may take minutes
     from trainer.policies.loading import open_policy  # torch: only once there is something to export
 
     policy = open_policy(folder)
-    out.mkdir(parents=True, exist_ok=True)
     if policy.kind == "hf":
         from trainer.policies.hf_export import export
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.curation.fields import Fields
 from core.curation.worlds import Task
 from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
-from core.state.jsonlines import append_record, read_lines
+from core.state.jsonlines import Lines, append_record, read_lines
 from trainer.grouping.attributes import KINDS, Annotated, Attributes
 
 
@@ -44,33 +45,62 @@ class Annotation:
         }
 
 
-def _read(record: Mapping[str, Any]) -> Annotation:
-    phrases, difficulty = record["attributes"], record["difficulty"]
+def _read(fields: Fields) -> Annotation:
     attributes = None
-    if phrases is not None:
-        attributes = Attributes(**{kind: tuple(str(entry) for entry in phrases[kind]) for kind in KINDS})
+    if "attributes" not in fields.names:
+        raise ValueError("it has no attributes")
+    if fields.has("attributes"):
+        phrases = fields.part("attributes")
+        if lacking := [kind for kind in KINDS if kind not in phrases.names]:
+            raise ValueError(f"its attributes have no {lacking[0]}")
+        attributes = Attributes(**{kind: phrases.texts(kind) for kind in KINDS})
     return Annotation(
-        task=str(record["task"]),
-        text_sha256=str(record["text_sha256"]),
-        model=str(record["model"]),
+        task=fields.text("task"),
+        text_sha256=fields.text("text_sha256"),
+        model=fields.text("model"),
         attributes=attributes,
-        difficulty=None if difficulty is None else float(difficulty),
-        reason=str(record["reason"]),
+        difficulty=fields.number("difficulty"),
+        reason=fields.text("reason"),
     )
 
 
 def load(path: Path) -> dict[str, Annotation]:
-    """Return the annotations of a file by task; the last of a task counts. Raises UsageError naming the broken line."""
+    """Return the annotations of a file by task; the last of a task counts. Raises UsageError naming the broken line.
+
+    A line that is no JSON (a kill tore it) is passed over: its task counts as not annotated. See `torn`.
+    """
     if not path.is_file():
-        raise UsageError(f"There are no annotations at {path}.", hint="python -P -m trainer annotate writes them.")
+        raise UsageError(
+            f"There are no annotations at {visible_line(str(path))}.", hint="python -P -m trainer annotate writes them."
+        )
     found: dict[str, Annotation] = {}
-    for number, record in enumerate(read_lines(path).records, 1):
+    for line in _lines(path).lines:
         try:
-            annotation = _read(record)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"Record {number} of {path} is no annotation: {visible_line(str(error))}.") from error
+            annotation = _read(Fields(line.record))
+        except ValueError as error:
+            with path.open("rb") as file:
+                number = file.read(line.start).count(b"\n") + 1
+            raise UsageError(
+                f"Line {number} of {visible_line(str(path))} is no annotation: {visible_line(str(error))}.",
+                hint="Take that line out; annotate then asks about its task again.",
+            ) from error
         found[annotation.task] = annotation
     return found
+
+
+def torn(path: Path) -> int:
+    """Return how many lines of a file can't be read; 0 where there is none."""
+    return len(_lines(path).gaps)
+
+
+def _lines(path: Path) -> Lines:
+    try:
+        return read_lines(path)
+    except OSError as error:
+        raise UsageError(
+            f"The annotations at {visible_line(str(path))} can't be read: {error.strerror or error}.",
+            hint="Check the path and who may read it.",
+        ) from error
 
 
 def append(path: Path, annotation: Annotation) -> None:

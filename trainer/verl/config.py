@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from core.foundation.errors import ConflictError, UsageError
+from core.foundation.errors import UsageError
 from core.foundation.strict_json import dumps
 from core.foundation.visible import visible_line
-from core.state.atomic import write_text
+from core.state.atomic import new_folder, write_text
 from trainer.settings import Training, table
 
 VERL = "verl==0.9.1"
@@ -29,12 +29,26 @@ LOOP = "trainer.verl.agent_loop.CuratorAgentLoop"
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What verl runs on."""
+    """What verl runs on. Raises UsageError for machines that can't be."""
 
     nodes: int = 1
     gpus: int = 8
     tensor_parallel: int = 1
     gpu_memory: float = 0.5  # of each GPU for the rollout server, beside the actor
+
+    def __post_init__(self) -> None:
+        for name, value in (("nodes", self.nodes), ("GPUs", self.gpus), ("tensor parallel", self.tensor_parallel)):
+            if value < 1:
+                raise UsageError(f"{value} {name} can't be.", hint="Say 1 or more.")
+        if self.nodes * self.gpus % self.tensor_parallel:
+            raise UsageError(
+                f"{self.nodes * self.gpus} GPUs can't be shared out in groups of {self.tensor_parallel}.",
+                hint="Say a --tensor-parallel that divides nodes x GPUs.",
+            )
+        if not 0 < self.gpu_memory < 1:  # also what is no number
+            raise UsageError(
+                f"The rollout server can't have {self.gpu_memory:g} of a GPU's memory.", hint="Say a share, as 0.5."
+            )
 
 
 def overrides(training: Training, machines: Machines, *, model: str, data: str, agent: str) -> dict[str, Any]:
@@ -125,13 +139,14 @@ def export(
     `project` is the folder of the Project that configures an executor or judge named PROVIDER/MODEL, as the machines
     see it.
 
-    Raises ConflictError where something is in it already.
+    Raises ConflictError where something is in it already, StorageError where it can't be written, UsageError for a
+    model that is no name.
     """
-    if directory.is_dir() and any(directory.iterdir()):
-        raise ConflictError(
-            f"{visible_line(str(directory))} is not empty.", hint="Name a folder that isn't there yet, or an empty one."
+    if not model.strip() or not model.isprintable():
+        raise UsageError(
+            f"{visible_line(model)!r} is no name of a model.", hint="Say a folder or a name that the machines can load."
         )
-    directory.mkdir(parents=True, exist_ok=True)
+    new_folder(directory)
     place = str(directory.resolve())
     keys = overrides(training, machines, model=model, data=place, agent=f"{place}/agent.yaml")
     files = {

@@ -136,10 +136,52 @@ def test_the_command_goes_on_where_it_was_left(tmp_path: Path) -> None:
 def test_a_broken_record_and_a_missing_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no annotations at"):
         annotation_file.load(tmp_path / "none.jsonl")
-    file = tmp_path / "a.jsonl"
-    file.write_text('{"task": "a"}\n', "utf-8")
-    with pytest.raises(UsageError, match=r"Record 1 of .* is no annotation"):
+    with pytest.raises(UsageError, match="no annotations at"):
+        annotation_file.load(tmp_path)
+
+
+GIVEN: dict[str, Any] = annotation_file.Annotation("a", "0" * 64, "lab/lab-1", None, 0.5).as_json()
+PHRASES: dict[str, Any] = {kind: ["short phrase"] for kind in KINDS}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"task": 3},
+        {"task": None},
+        {"text_sha256": None},
+        {"difficulty": True},
+        {"difficulty": "0.5"},
+        {"attributes": []},
+        {"attributes": {}},
+        {"attributes": {**PHRASES, KINDS[0]: "a phrase, not a list of them"}},
+        {"attributes": {**PHRASES, KINDS[0]: [1, 2]}},
+    ],
+    ids=str,
+)
+def test_a_broken_record_is_named_by_its_line(tmp_path: Path, changed: dict[str, Any]) -> None:
+    file = tmp_path / "a\x1b[2J.jsonl"
+    good = json.dumps({**GIVEN, "attributes": PHRASES})
+    file.write_text(f"\n{good}\n{{torn\n{json.dumps({**GIVEN, **changed})}\n", "utf-8")
+    with pytest.raises(UsageError, match=r"^Line 4 of .* is no annotation") as refused:
         annotation_file.load(file)
+    assert "\x1b" not in str(refused.value)
+    assert "Take that line out" in refused.value.hint
+
+
+def test_a_line_that_a_kill_tore_costs_its_task_alone_and_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "annotations.jsonl"
+    script = Script(lambda request: called(GOOD))
+    command.run(file, script.model, (task("a"), task("b", "one two three four")))
+    first, second = file.read_text("utf-8").splitlines()
+    file.write_text(f"{first[:40]}\n{second}\n", "utf-8")
+    assert set(annotation_file.load(file)) == {"b"}
+    assert annotation_file.torn(file) == 1
+    assert command.run(file, script.model, (task("a"), task("b", "one two three four")))["kept"] == 2
+    assert "1 lines of" in capsys.readouterr().err
+    assert len(script.seen) == 3
 
 
 def test_the_command_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
