@@ -6,8 +6,10 @@ import os
 import pickle
 import resource
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ import torch
 from core.foundation import strict_json
 from core.foundation.errors import DamagedError, ExuviaError, UsageError
 from core.state.atomic import StorageError
-from tests.trainer.small import SMALL, policy
+from core.state.fresh import ensure_home
+from tests.trainer.small import SMALL, ask, events, policy
 from trainer import checkpoint, presets
 from trainer.commands import run
 from trainer.finite import NotFiniteError
@@ -248,3 +251,51 @@ def test_a_policy_that_can_not_be_opened_says_so(tmp_path: Path, harm: Callable[
     harm(folder)
     with pytest.raises(ExuviaError):
         open_policy(folder)
+
+
+# ------------------------------------------------------------------------------------------------- keys
+
+
+@pytest.mark.parametrize("where", ["environment", "config"])
+def test_a_key_that_the_provider_repeats_reaches_no_file_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], where: str
+) -> None:
+    key, seen = "sk-Key-of-a-stranger-0123456789abcdef", list[str]()
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # the library's name
+            given = self.headers.get("Authorization", "")
+            seen.append(given)
+            body = strict_json.dumps({"error": {"message": f"Incorrect API key: {given}"}}).encode()
+            self.send_response(401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    project = ensure_home(tmp_path / "home")
+    entry = f'\n[[models]]\nprovider = "openai"\nmodel_id = "gpt-x"\nbase_url = "http://127.0.0.1:{server.server_port}/v1"\n'
+    if where == "config":
+        entry += f'api_key = "{key}"\n'
+    else:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    config = project.config.read_text() + entry
+    project.config.write_text(config)
+    root = project.training / "cpu-demo-20260101-100000-aaaa"
+    ask(root, judge__content="openai/gpt-x", imitation__steps=4, imitation__demonstrations=40, steps=1)
+    try:
+        assert run.main([str(root)]) == 1
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert seen
+    assert all(given == f"Bearer {key}" for given in seen)
+    said = events(root, "end")[-1]["reason"]
+    assert "Incorrect API key: Bearer [redacted]" in said
+    out = capfd.readouterr()
+    assert key not in out.out + out.err
+    holding = [path for path in project.root.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert holding == ([project.config] if where == "config" else [])

@@ -15,6 +15,7 @@ from core.curation.asking import Model, model_named
 from core.curation.worlds import Task
 from core.foundation.errors import ExitCode, ExuviaError, UsageError
 from core.foundation.visible import visible_line
+from core.models.interface import ProviderError
 from core.state.paths import ProjectPaths
 from trainer.grouping import annotation_file
 from trainer.grouping.annotator import annotate
@@ -48,7 +49,10 @@ def options_of(pairs: list[str]) -> dict[str, str]:
 
 
 def run(path: Path, model: Model, tasks: tuple[Task, ...]) -> dict[str, int]:
-    """Annotate what isn't annotated yet; return how many are kept, refused and were not reached."""
+    """Annotate what isn't annotated yet; return how many are kept, refused and were not reached.
+
+    Raises ProviderError where asking on is in vain; what came until then is kept.
+    """
     known = annotation_file.load(path) if path.exists() else {}
     if known and (hurt := annotation_file.torn(path)):
         sys.stderr.write(
@@ -57,16 +61,22 @@ def run(path: Path, model: Model, tasks: tuple[Task, ...]) -> dict[str, int]:
     left = [
         task for task in tasks if task.id not in known or known[task.id].text_sha256 != annotation_file.hash_of(task)
     ]
-    unreached = 0
+    unreached, why = 0, ""
     for at in range(0, len(left), _BATCH):
-        for made in annotate(model, left[at : at + _BATCH]):
-            if made is None:
-                unreached += 1
+        came = annotate(model, left[at : at + _BATCH])
+        for made in came:
+            if isinstance(made, ProviderError):
+                unreached, why = unreached + 1, str(made)
                 continue
             annotation_file.append(path, made)
             known[made.task] = made
+        lost = [made for made in came if isinstance(made, ProviderError)]
+        if len(lost) == len(came) and any(made.permanent for made in lost):
+            raise next(made for made in lost if made.permanent)  # a refused key, say: all others would be lost too
         done = len(tasks) - len(left) + min(at + _BATCH, len(left))
         sys.stderr.write(f"{done} of {len(tasks)} tasks\n")
+    if unreached:
+        sys.stderr.write(f"{unreached} tasks were not reached, the last one: {visible_line(why)}\n")
     ours = [known[task.id] for task in tasks if task.id in known]
     kept = sum(annotation.attributes is not None for annotation in ours)
     return {"tasks": len(tasks), "kept": kept, "refused": len(ours) - kept, "unreached": unreached}

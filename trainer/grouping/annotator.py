@@ -48,8 +48,8 @@ def _document(asked: Any) -> Any:
     return document
 
 
-async def _annotate(asker: Asker, task: Task, name: str) -> Annotation | None:
-    """Ask until an annotation may be used, telling what was wrong; None where the model couldn't be reached."""
+async def _annotate(asker: Asker, task: Task, name: str) -> Annotation | ProviderError:
+    """Ask until an annotation may be used, telling what was wrong; the error where the model gave no reply."""
     answer = task.data.get("answer")
     told = f"# The task\n{task.text.strip()}\n"
     reason = ""
@@ -58,8 +58,8 @@ async def _annotate(asker: Asker, task: Task, name: str) -> Annotation | None:
         try:
             asked = await asker.ask(SYSTEM, user, tools=_TOOLS)
             attributes, difficulty = read(_document(asked), task.text, None if answer is None else str(answer))
-        except ProviderError:
-            return None  # infrastructure: not annotated, to be asked again another time
+        except ProviderError as error:
+            return error  # infrastructure: not annotated, to be asked again another time
         except UsageError as error:
             reason = str(error)
             continue
@@ -67,6 +67,6 @@ async def _annotate(asker: Asker, task: Task, name: str) -> Annotation | None:
     return Annotation(task.id, hash_of(task), name, None, None, reason)
 
 
-def annotate(model: Model, tasks: Sequence[Task]) -> list[Annotation | None]:
-    """Annotate tasks at the same time, in order; None where the model couldn't be reached for one."""
+def annotate(model: Model, tasks: Sequence[Task]) -> list[Annotation | ProviderError]:
+    """Annotate tasks at the same time, in order; the error in the place of one that brought no reply."""
     return together(model, [partial(_annotate, task=task, name=model.name) for task in tasks])

@@ -10,7 +10,7 @@ import pytest
 
 from core.curation.worlds import Task
 from core.foundation.errors import UsageError
-from core.models.interface import Request, ToolCall
+from core.models.interface import ProviderError, Request, ToolCall
 from tests.curation.scripted_model import Reply, Script, refused, text_of
 from trainer.commands import annotate as command
 from trainer.grouping import annotation_file
@@ -92,7 +92,7 @@ def called(document: dict[str, Any]) -> Reply:
 def test_a_model_annotates_by_a_tool_call_or_in_plain_json() -> None:
     script = Script(lambda request: called(GOOD) if "sock" in text_of(request) else json.dumps(GOOD))
     made = annotate(script.model, [task("a"), task("b", "How high is a tower?")])
-    assert [annotation is not None and annotation.attributes is not None for annotation in made] == [True, True]
+    assert [isinstance(one, annotation_file.Annotation) and one.attributes is not None for one in made] == [True, True]
     (tool,) = script.seen[0].tools
     assert tool.name == TOOL
     assert tool.parameters == schema()
@@ -105,7 +105,7 @@ def test_a_refused_annotation_is_asked_again_with_the_reason() -> None:
 
     script = Script(of)
     (made,) = annotate(script.model, [task("a")])
-    assert made is not None
+    assert isinstance(made, annotation_file.Annotation)
     assert made.attributes is not None
     assert len(script.seen) == 2
 
@@ -113,17 +113,34 @@ def test_a_refused_annotation_is_asked_again_with_the_reason() -> None:
 def test_after_three_refusals_the_task_stands_without_attributes_and_with_the_reason() -> None:
     script = Script(lambda request: "no idea")
     (made,) = annotate(script.model, [task("a")])
-    assert made is not None
+    assert isinstance(made, annotation_file.Annotation)
     assert (made.attributes, made.difficulty) == (None, None)
     assert "no JSON" in made.reason
     assert len(script.seen) == 3
 
 
-def test_the_command_goes_on_where_it_was_left(tmp_path: Path) -> None:
+def test_a_refused_key_ends_it_at_once(tmp_path: Path) -> None:
+    script = Script(lambda request: refused())
+    tasks = tuple(task(f"t{number}", f"Task number {number}.") for number in range(200))
+    with pytest.raises(ProviderError, match="the key was refused"):
+        command.run(tmp_path / "annotations.jsonl", script.model, tasks)
+    assert len(script.seen) <= 32  # no more than were asked about at a time
+
+
+def test_one_task_that_the_provider_will_not_have_costs_no_other_one(tmp_path: Path) -> None:
+    script = Script(lambda request: refused() if "number 7." in text_of(request) else called(GOOD))
+    tasks = tuple(task(f"t{number}", f"Task number {number}.") for number in range(40))
+    counts = command.run(tmp_path / "annotations.jsonl", script.model, tasks)
+    assert counts == {"tasks": 40, "kept": 39, "refused": 0, "unreached": 1}
+
+
+def test_the_command_goes_on_where_it_was_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "annotations.jsonl"
     tasks = (task("a"), task("b"), task("c", "one two three four"))
-    down = Script(lambda request: refused() if "four" in text_of(request) else called(GOOD))
+    busy = ProviderError("the server is\x1b[2J busy")
+    down = Script(lambda request: busy if "four" in text_of(request) else called(GOOD))
     assert command.run(file, down.model, tasks) == {"tasks": 3, "kept": 2, "refused": 0, "unreached": 1}
+    assert "1 tasks were not reached, the last one: the server is\u241b[2J busy\n" in capsys.readouterr().err
     up = Script(lambda request: called(GOOD))
     assert command.run(file, up.model, tasks) == {"tasks": 3, "kept": 3, "refused": 0, "unreached": 0}
     assert len(up.seen) == 1
