@@ -191,9 +191,8 @@ def test_a_skill_that_no_run_reaches_is_told(bank: Bank) -> None:
 def test_two_files_of_one_id_are_told(bank: Bank) -> None:
     (bank.root / "other").mkdir()
     (bank.root / "other" / "shop.refund.yaml").write_text(strategy_text(more=EXAMPLES))
-    found = errors(check(bank))
-    assert any("shop/shop.refund.yaml: another file has the id shop.refund too" in one for one in found)
-    assert any("the file lies in other/" in one for one in found)
+    (found,) = errors(check(bank))
+    assert "other/shop.refund.yaml: another file has the id shop.refund too" in found
 
 
 def test_laws_plug_in(bank: Bank) -> None:
