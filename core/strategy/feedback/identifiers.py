@@ -32,12 +32,13 @@ _LOCAL = r"[^\s@<>()\[\]{},;:\"'，。；：、！？（）《》“”\u3400-\u
 _ANY = r"[^\s@<>()\[\]{},;:!?\"'，。；：、！？（）《》“”\x00]"
 _LABEL = r"[a-z0-9à-ÿ](?:[a-z0-9à-ÿ-]{0,61}[a-z0-9à-ÿ])?"
 _TOP = r"(?:com|net|org|cn|io|de|uk|fr|edu|gov|info|jp|co|me)\b"
+_DOT = r"(?: ?(?:\(dot\)|\[dot\]|\{dot\}| dot ) ?|\.)"
 # Nothing here may take long for a text that somebody made long on purpose: what is before a sign is taken whole
 # (possessively) and from its beginning only, and every other repetition has a bound.
 _EMAIL = re.compile(
     rf"(?<!{_LOCAL}){_LOCAL}++ ?@ ?{_LABEL}(?:\.{_LABEL}){{0,9}}(?:\.{_LABEL}| ?\. ?{_TOP})(?: ?\. ?{_TOP})?"
     rf"|(?<!{_LOCAL}){_LOCAL}++ ?(?:\(at\)|\[at\]|\{{at\}}| at ) ?{_LABEL}"
-    rf"(?: ?(?:\(dot\)|\[dot\]|\{{dot\}}| dot |\.) ?{_LABEL}){{1,9}}"
+    rf"(?:{_DOT}{_LABEL}){{0,9}}{_DOT}[a-z]{{2,24}}\b"
     rf"|(?<!{_ANY}){_ANY}++@{_ANY}{{1,200}}\.{_ANY}{{1,60}}",
     re.IGNORECASE,
 )
@@ -165,9 +166,7 @@ def _codes(text: str) -> Iterator[Found]:
     for match in _PREFIXED.finditer(text):
         yield _plain(match.start(), match.end(), "order", text)
     for match in _ACCOUNT.finditer(text):
-        if any(map(str.isdigit, match[1])) or re.search(
-            r"[:=：#是为]|\bis\b", match[0][: match.start(1) - match.start()]
-        ):
+        if any(map(str.isdigit, match[1])) or re.search(r"[:=：#是为]", match[0][: match.start(1) - match.start()]):
             yield _plain(match.start(1), match.end(1), "account", text)
     safe = _marked(text, _SAFE, _SKU)
     for match in _TOKEN.finditer(text):
