@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.evolution import runs
-from core.evolution.run_view import RunView
+from core.evolution.run_view import CellView, RunView
 from core.evolution.specs import BuildSpec, CurateSpec, OptimizeSpec
 from core.models.interface import ModelEntry, ModelRef, Price
 from core.state.paths import ProjectPaths
 from tests.e2e.loop import Loop
 from tests.tui.driving import console, screen_text, until
 from tests.tui.home import AGENT, BENCHMARK
+from tui.screens.panes.base import span_of
 from tui.stores import estimates, forms, start_form
 from tui.stores.start_form import Facts
+from tui.stores.trace_words import duration
 from tui.widgets import prompt
 
 REAL = ModelEntry(ModelRef("openai", "gpt-x"), price=Price(0.1, 1.0, 4.0))
@@ -152,6 +155,16 @@ def test_time_is_known_only_where_the_same_model_was_measured() -> None:
         updated="2026-01-01T10:01:00Z", spec={"model": {"provider": "openai", "model_id": "gpt-x"}, "concurrency": 2},
     )  # fmt: skip
     assert estimates.cell_seconds([view], "openai", "gpt-x") is None, "no cell, no measure"
+    cell = CellView("CASE-001-x1", "CASE-001", 1, 1, "evaluate", 1, "scored", 70.0)
+    measured = replace(view, cells=(cell,))
+    assert estimates.cell_seconds([measured], "openai", "gpt-x") == 120.0
+    back = replace(measured, updated="2026-01-01T09:00:00Z")
+    assert estimates.cell_seconds([back], "openai", "gpt-x") is None, "the clock was set back: no measure"
+
+
+def test_a_duration_that_a_clock_made_negative_is_unknown() -> None:
+    assert [span_of(ms) for ms in (None, -1, 0, 400, 12_000, 185_000)] == ["-", "-", "0.0 s", "0.4 s", "12 s", "3:05"]
+    assert [duration(ms) for ms in (None, -50_000, 0)] == ["", "", "0 ms"]
 
 
 # What is remembered

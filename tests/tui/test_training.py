@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.curation import training
 from core.evolution.specs import RunPaths
 from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
@@ -16,6 +17,7 @@ from tests.tui.driving import console, foot, until
 from tests.tui.home import ask_for_freeze
 from tui.stores.console import ConsoleStore
 from tui.stores.glance import first_facts
+from tui.stores.training_estimate import estimate
 from tui.widgets import prompt
 
 GiveEngine = Callable[[RunPaths], "subprocess.Popen[bytes]"]
@@ -269,3 +271,19 @@ async def test_why_a_run_died_is_told_to_its_end(empty: ProjectPaths) -> None:
         assert "no memory" not in text  # nothing was measured: no table of dashes
         assert "C go on" in foot(text)
         assert "c propose" not in foot(text)
+
+
+async def test_a_clock_that_was_set_back_hurts_no_figure(empty: ProjectPaths, give_trainer: GiveTrainer) -> None:
+    files = run_in_its_middle(empty)
+    lines = files.job.events.read_text().splitlines()
+    back = [line.replace("2026-01-01T10:", "2026-01-01T07:") if '"event": "step"' in line else line for line in lines]
+    files.job.events.write_text("\n".join(back) + "\n")
+    give_trainer(files)
+    run = training.read_run(empty, RUN)
+    assert run.state == "running"
+    assert run.seconds_left == pytest.approx(26 * 2.1)
+    guess = estimate([run], "cpu-demo", {"steps": 60})
+    assert guess is not None
+    assert guess.seconds == pytest.approx(60 * 2.1)
+    async with console(empty, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda text: "step 34 of 60" in text and "55 s left" in text)

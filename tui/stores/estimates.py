@@ -107,6 +107,8 @@ def cell_seconds(views: Iterable[RunView], provider: str, model_id: str) -> floa
         cells = sum(cell.state == "scored" for cell in view.cells)
         if not isinstance(model, Mapping) or began is None or ended is None or not cells or view.state != "finished":
             continue
+        if ended <= began:  # the clock was set back meanwhile: nobody knows how long it took
+            continue
         if (model.get("provider"), model.get("model_id")) == (provider, model_id):
             workers = view.spec.get("concurrency", 1)
             each = (ended - began) / 1000 * (workers if isinstance(workers, int) else 1) / cells

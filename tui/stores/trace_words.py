@@ -8,8 +8,8 @@ from core.foundation.clock import parse_ms
 
 
 def duration(ms: float | None) -> str:
-    """Return a duration in at most seven cells: `0 ms`, `340 ms`, `1.2 s`, `48 s`, `3:05`, `1:02:03`; "" for None."""
-    if ms is None:
+    """Return a duration in at most seven cells: `0 ms`, `340 ms`, `1.2 s`, `48 s`, `3:05`, `1:02:03`; "" if unknown."""
+    if ms is None or ms < 0:  # a clock was set back
         return ""
     if ms < 1000:
         return f"{ms:.0f} ms"

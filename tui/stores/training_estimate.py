@@ -62,4 +62,8 @@ def _pace(run: TrainingRun) -> _Pace | None:
     at_end = sum(e.seconds or 0.0 for e in history.evaluations if e.split == "test")
     between = sum(e.seconds or 0.0 for e in history.evaluations if e.split != "test" and e.step > 0)
     first = history.steps[0].seconds.get("total") or 0.0
-    return _Pace(max(0.0, (stepped - began) / 1000 - first), (sum(took) + between) / len(took), at_end)
+    return _Pace(
+        max(0.0, (stepped - began) / 1000 - first),
+        sum(took) / len(took) + between / max(1, history.steps[-1].step),
+        at_end,
+    )

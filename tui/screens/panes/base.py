@@ -152,8 +152,8 @@ def signed(delta: float | None) -> str:
 
 
 def span_of(milliseconds: float | None) -> str:
-    """Return a duration: 0.4 s, 12 s, 3:05, 1:02:03."""
-    if milliseconds is None:
+    """Return a duration: 0.4 s, 12 s, 3:05, 1:02:03; '-' where nobody knows it, as where the clock was set back."""
+    if milliseconds is None or milliseconds < 0:
         return "-"
     seconds = milliseconds / 1000
     if seconds < 10:
