@@ -10,6 +10,7 @@ import pytest
 from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
 from tests.cli.program import FIXTURES
+from tests.cli.strategy_home import build, keep, served
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +38,17 @@ def fresh(tmp_path: Path) -> Path:
 def project(fresh: Path) -> ProjectPaths:
     """The project of the fresh home."""
     return ensure_home(fresh)
+
+
+@pytest.fixture(scope="session")
+def shop_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the shop's bank, skills and a day of executions; copied for each test."""
+    home = tmp_path_factory.mktemp("shop") / "home"
+    keep(build(home), served())
+    return home
+
+
+@pytest.fixture
+def shop(shop_template: Path, tmp_path: Path) -> Path:
+    """A home with the shop's bank, the agent `clerk` with its skills, and an hour of executions."""
+    return Path(shutil.copytree(shop_template, tmp_path / "home", symlinks=True))

@@ -18,11 +18,26 @@ from tui.cli.common import (
     say,
     say_text,
 )
+from tui.cli.late import LateGroup
 from tui.cli.strategy_lines import stage_words, standing_facts
 from tui.cli.strategy_moves import approve, archive, enforce, gray, publish, rollback, shadow, submit
 
+_LATE = {
+    "board": ("tui.cli.strategy_board", "board", "Show what was executed lately: rates, validation, alarms, domains."),
+    "domain": ("tui.cli.strategy_board", "domain", "List domains with owner and review, or say that one was reviewed."),
+    "outcome": ("tui.cli.strategy_outcome", "outcome", "Tell what became of a session: resolved or not, satisfaction."),
+    "check": ("tui.cli.strategy_check", "check", "Check syntax, simulated paths, impact and routing tests."),
+    "lint": ("tui.cli.strategy_check", "lint", "Say which laws strategies break."),
+    "impact": ("tui.cli.strategy_check", "impact", "Say what a change of a strategy touches."),
+    "graph": (
+        "tui.cli.strategy_check",
+        "graph",
+        "Show what depends on what, and which tests a change makes mandatory.",
+    ),
+}
 
-@click.group(epilog="Example:  exuvia strategy list --state gray")
+
+@click.group(cls=LateGroup, late=_LATE, epilog="Example:  exuvia strategy list --state gray")
 @group_options
 def strategy() -> None:
     """See the strategies that govern skills, publish versions, release them step by step, take them back."""

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from core.foundation.errors import ExuviaError
 from core.strategy.bank import executions as log
 from core.strategy.bank import outcomes
 from core.strategy.bank.alarms import Watched, watched
@@ -17,7 +16,7 @@ from core.strategy.bank.bank import Bank
 from core.strategy.bank.dashboards import Numbers, numbers, segments
 from core.strategy.bank.rollback import mistriggers_of
 from core.strategy.bank.states import Standing
-from core.strategy.documents.release import Impact
+from core.strategy.bank.tracked import impacts_of
 from core.strategy.execution.records import Execution
 
 
@@ -48,7 +47,7 @@ class Board:
 def board(bank: Bank, now: datetime, *, hours: float = 24.0) -> Board:
     """Return the board at `now`. Writes nothing; of damaged records it tells, it doesn't raise."""
     since = now - timedelta(hours=hours)
-    impacts, unreadable = _impacts(bank)
+    impacts, unreadable = impacts_of(bank)
     longest = max((one.alert.hours for one in impacts.values()), default=0)
     earliest = min(since, now - timedelta(hours=longest + 1))
     read = log.read(bank.records, since=earliest, until=now)
@@ -76,18 +75,3 @@ def board(bank: Bank, now: datetime, *, hours: float = 24.0) -> Board:
         executions=lately,
         findings=(*read.findings, *outcomes.gaps(bank.records), *unreadable),
     )
-
-
-def _impacts(bank: Bank) -> tuple[dict[str, Impact], tuple[str, ...]]:
-    """Return strategy to the business impact that its release names, and releases that can't be read."""
-    found: dict[str, Impact] = {}
-    unreadable: list[str] = []
-    for strategy_id in bank.files():
-        try:
-            release = bank.release(strategy_id)
-        except ExuviaError as error:
-            unreadable.append(str(error))
-            continue
-        if release is not None and release.track.business_impact is not None:
-            found[strategy_id] = release.track.business_impact
-    return found, tuple(unreadable)

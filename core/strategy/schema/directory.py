@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.state.paths import ProjectPaths
 from core.strategy.documents.reading import Fault, FaultyFileError, Source, read
 from core.strategy.documents.skill import FILE, Input, SkillSchema
 from core.strategy.schema.outputs import contract_fault
@@ -88,6 +89,28 @@ def skills_in(directory: Path) -> Schemas:
         else:
             schemas[schema.skill] = schema
     return Schemas(schemas, (*faults, *_strangers(schemas, {*schemas, *without})), tuple(without))
+
+
+def skills_of(project: ProjectPaths, agent_id: str | None = None) -> Schemas:
+    """Return the schemas of an agent's skills; of all agents of the Project where none is named.
+
+    A bank belongs to the Project, so a skill that two agents have should promise the same in both. Where it doesn't,
+    that is a fault, and the first agent's schema counts. Files are named from the agents' directory.
+    """
+    schemas: dict[str, SkillSchema] = {}
+    holders: dict[str, str] = {}
+    faults: list[Fault] = []
+    without: set[str] = set()
+    for name in project.agent_ids() if agent_id is None else (agent_id,):
+        found = skills_in(project.agent(name).skills)
+        faults += (replace(fault, file=f"{name}/skills/{fault.file}") for fault in found.faults)
+        without.update(found.without)
+        for skill, schema in found.schemas.items():
+            if schemas.setdefault(skill, schema) != schema:
+                reason = f"differs from {holders[skill]}'s {skill}; one bank serves both (else check with --agent)"
+                faults.append(Fault(f"{name}/skills/{skill}/{FILE}", 0, 0, "", reason))
+            holders.setdefault(skill, name)
+    return Schemas(schemas, tuple(faults), tuple(sorted(without - schemas.keys())))
 
 
 def _strangers(schemas: Mapping[str, SkillSchema], known: set[str]) -> Iterator[Fault]:

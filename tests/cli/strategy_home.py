@@ -1,0 +1,71 @@
+"""A home whose Project has the shop's bank and skills, and a day's real executions of it, for tests of `strategy`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from core.state.fresh import ensure_home
+from core.state.paths import ProjectPaths
+from core.strategy.bank import executions
+from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.execution.records import Execution
+from core.strategy.schema.writing import to_yaml
+from core.strategy.shop.banks import bank_files, bank_text
+from core.strategy.shop.serving import layered_bank, serve
+from core.strategy.shop.toolbox import schemas
+from tests.cli.program import Ended, call
+
+AGENT = "clerk"
+NAME = "aftersale.paid_no_parcel"
+
+
+def build(home: Path) -> ProjectPaths:
+    """Make the home: strategies as files, nothing published, and an agent that has the shop's skills."""
+    project = ensure_home(home)
+    write_bank(bank_of(project))
+    made = call("agent", "create", AGENT, "--requirement", "Serves a small shop.", "--home", home)
+    assert made.code == 0, made.err
+    for name, schema in schemas().items():
+        folder = project.agent(AGENT).skills / name
+        folder.mkdir(parents=True)
+        (folder / "skill.yaml").write_text(to_yaml(schema))
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does {name} for a customer.\n---\nDo it.\n")
+    return project
+
+
+def write_bank(bank: Bank) -> None:
+    """Write the shop's bank."""
+    bank.root.mkdir(parents=True, exist_ok=True)
+    (bank.root / "bank.yaml").write_text(bank_text())
+    for name, text in bank_files().items():
+        path = bank.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+
+def served(now: datetime | None = None, seed: int = 1) -> tuple[Execution, ...]:
+    """Return what one seed's visits left behind, as if it had ended an hour before `now`."""
+    ran = [one for visit in asyncio.run(serve(layered_bank(3), seed)) for one in visit.executions]
+    last = max(datetime.fromisoformat(one.time) for one in ran)
+    shift = (now or datetime.now(UTC)) - timedelta(hours=1) - last
+    return tuple(replace(one, time=(datetime.fromisoformat(one.time) + shift).isoformat()) for one in ran)
+
+
+def keep(project: ProjectPaths, ran: tuple[Execution, ...]) -> None:
+    """Write executions to the log."""
+    executions.append(bank_of(project).records, ran)
+
+
+def strategy(home: Path, *words: str) -> Ended:
+    """Call `exuvia strategy ...` on a home."""
+    return call("strategy", *words, "--home", str(home))
+
+
+def out(home: Path, *words: str, code: int = 0) -> str:
+    """Return what a command that ends with `code` prints."""
+    ended = strategy(home, *words)
+    assert ended.code == code, ended.err or ended.out
+    return ended.out
