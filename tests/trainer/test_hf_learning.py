@@ -84,7 +84,7 @@ def test_grpo_raises_the_share_of_valid_calls_of_a_base_that_imitated() -> None:
 @pytest.mark.timeout(20_000)
 def test_the_small_qwen_preset_raises_the_share_of_valid_calls_on_three_seeds(tmp_path: Path) -> None:
     """Nobody tuned on these seeds: each gains 30 points or more on held-out groups within 30 steps."""
-    assert arms.main(["--preset", "qwen3-tiny-ci", "--first-seed", "21", "--into", str(tmp_path / "arms")]) == 0
+    assert arms.main(["--preset", "qwen3-tiny-ci", "--first-seed", "31", "--into", str(tmp_path / "arms")]) == 0
     found = strict_json.parse((tmp_path / "arms" / "arms.json").read_bytes())["valid_calls"]["grouped"]
     for base, trained in zip(found["base"], found["trained"], strict=True):
         assert trained >= base + 0.3, found
