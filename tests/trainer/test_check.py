@@ -10,6 +10,7 @@ import pytest
 from core.curation import streams, training
 from core.curation.stream_spec import StreamSpec
 from core.foundation.errors import ExuviaError, UsageError
+from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
 from trainer import presets
 from trainer.commands.check import can_begin
@@ -45,6 +46,17 @@ def test_what_can_begin_is_let_through(tmp_path: Path) -> None:
     project = ProjectPaths(tmp_path)
     can_begin(presets.resolve("cpu-demo"), project)
     can_begin(presets.resolve("qwen3-tiny-ci"), project)
+
+
+def test_imitation_by_a_model_is_refused_before_a_run_is_made(tmp_path: Path) -> None:
+    project = ensure_home(tmp_path / "home")
+    entry = '\n[[models]]\nprovider = "openai"\nmodel_id = "gpt-x"\napi_key = "k"\n'
+    project.config.write_text(project.config.read_text() + entry)
+    named = {"executor.name": "openai/gpt-x"}
+    with pytest.raises(UsageError, match="needs an executor of the world's own, not 'openai/gpt-x'") as refused:
+        can_begin(presets.resolve("cpu-demo", settings=named), project)
+    assert "weak, mid, strong, or imitation.steps=0" in refused.value.hint
+    can_begin(presets.resolve("cpu-demo", settings={**named, "imitation.steps": 0}), project)
 
 
 def test_the_options_that_are_looked_at_are_those_that_a_model_takes() -> None:

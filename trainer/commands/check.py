@@ -73,6 +73,14 @@ def can_begin(training: Training, project: ProjectPaths) -> None:
         )
     try:
         executor_of(training, world, project)
+        if training.imitation.steps and training.executor.name not in world.executors:
+            own = ", ".join(world.executors)
+            raise UsageError(
+                f"What is imitated needs an executor of the world's own, not {training.executor.name!r}.",
+                hint=f"Set executor.name to one of {own}, or imitation.steps=0."
+                if own
+                else "Set imitation.steps=0: this world has none.",
+            )
         opinion_of(training, project)
         judge_of(training, world, project, None)
     finally:
