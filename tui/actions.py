@@ -22,8 +22,9 @@ PANES: tuple[tuple[str, str, str], ...] = (
     ("inbox", "6", "Inbox"),
     ("diff", "7", "Diff"),
     ("training", "8", "Training"),
+    ("strategies", "9", "Strategies"),
 )
-"""Id, digit and name of each pane; 9 is kept for the strategies (DECISIONS 30)."""
+"""Id, digit and name of each pane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +249,42 @@ ACTIONS: tuple[Action, ...] = (
         "propose",
         dangerous=True,
     ),
+    Action("strategy.text", ("e",), "e", "strategies", "The strategy's text, with its faults at their lines.", "text"),
+    Action("strategy.before", ("left_square_bracket",), "[", "strategies", "The view before."),
+    Action("strategy.next", ("right_square_bracket",), "]", "strategies", "The next view.", "view"),
+    Action("strategy.older", ("left", "h"), "Left h", "strategies", "In the text: the version before.", "older"),
+    Action("strategy.newer", ("right", "l"), "Right l", "strategies", "In the text: the version after."),
+    Action("strategy.diff", ("d",), "d", "strategies", "In the text: what differs from the version before.", "diff"),
+    Action(
+        "strategy.fault", ("f",), "f", "strategies", "To the next fault, or the next strategy that has one.", "fault"
+    ),
+    Action(
+        "strategy.publish",
+        ("n",),
+        "n",
+        "strategies",
+        "Publish the strategy's newest text as a version, which never changes again; it gets no traffic by that.",
+        "publish",
+        dangerous=True,
+    ),
+    Action(
+        "strategy.advance",
+        ("a",),
+        "a",
+        "strategies",
+        "Take a version a step on: to review, approved into shadow, to the next stage of gray, to all users (asks).",
+        "advance",
+        dangerous=True,
+    ),
+    Action(
+        "strategy.away",
+        ("x",),
+        "x",
+        "strategies",
+        "Put a version away that answers nobody: a draft, one that review rejects, an old one. Asks for a reason.",
+        "archive",
+        dangerous=True,
+    ),
     Action("subject", ("o",), "o", "global", "Look at another agent or benchmark."),
     Action("zoom", ("z",), "z", "global", "Give the whole screen to this pane; z or Esc gives it back."),
     Action("copy", ("y",), "y", "global", "Copy the id of what is selected: to the terminal (OSC 52) and to a file."),
@@ -260,7 +297,8 @@ ACTIONS: tuple[Action, ...] = (
         "R",
         "global",
         "Roll the agent back to the version selected in Versions or Scores: at once, u undoes it. From other panes to "
-        "the accepted version before; then, and where a run is at work on the agent, it asks y first.",
+        "the accepted version before; then, and where a run is at work on the agent, it asks y first. In Strategies: "
+        "take the version that was released last back (asks for a reason).",
         "roll back",
         dangerous=True,
     ),

@@ -47,6 +47,9 @@ def _places(view: ConsoleView) -> Iterator[Choice]:
     for training in view.training.runs:
         about = f"training by {training.preset}, {training.state}"
         yield Choice(f"training:{training.id}", training.id, about, "training")
+    for strategy in view.strategies.lines:
+        about = f"{strategy.entry.state}, {strategy.purpose or strategy.owner}"
+        yield Choice(f"strategy:{strategy.id}", strategy.id, about, "strategy")
     for session in view.sessions.sessions:
         about = f"{session.role} {session.case_id} {session.title}".strip()
         yield Choice(f"session:{session.session_id}", session.session_id, about, "session")

@@ -236,6 +236,9 @@ class GlobalActions:
             case "training":
                 self.frame.activate("training")
                 self.frame.query_one("#training-list", RowList).go_to(rest)
+            case "strategy":
+                self.frame.activate("strategies")
+                self.frame.query_one("#strategies-list", RowList).go_to(rest)
             case "case":
                 self.frame.activate("matrix")
                 from tui.widgets.grid import Grid

@@ -66,16 +66,33 @@ def _state_line(view: ConsoleView, width: int, *, isolation: str, read_only: boo
 
 
 def tabs_line(active: str, waiting: int, width: int = 80) -> Line:
-    """Return the panes with their digits; the active one is marked. Where there is little room they stand closer."""
-    labels = {
-        pane: f"{digit} {name}" + (f"({waiting})" if pane == "inbox" and waiting else "") for pane, digit, name in PANES
-    }
+    """Return the panes with their digits; the active one is marked.
+
+    Where there is little room they stand closer, then with short names; the active one keeps its own if it can.
+    """
+    labels = _labels(waiting, {})
+    if _closely(labels) > width:
+        labels = _labels(waiting, _SHORT)
+        whole = labels | {active: _labels(waiting, {})[active]}
+        labels = whole if _closely(whole) <= width else labels
     close = 1 + sum(len(label) + 2 for label in labels.values()) > width
     line: list[Span] = [] if close else [(" ", "plain")]
     for pane, label in labels.items():
         tone = "bar" if pane == active else "mark" if pane == "inbox" and waiting else "dim"
         line.append((f" {label}" if close else f" {label} ", tone))
     return tuple(line)
+
+
+_SHORT = {"sessions": "Sess", "training": "Train", "strategies": "Strat"}
+
+
+def _labels(waiting: int, names: Mapping[str, str]) -> dict[str, str]:
+    counted = f"({waiting})" if waiting else ""
+    return {pane: f"{digit} {names.get(pane, name)}" + counted * (pane == "inbox") for pane, digit, name in PANES}
+
+
+def _closely(labels: Mapping[str, str]) -> int:
+    return sum(len(label) + 1 for label in labels.values())
 
 
 def footer_line(

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from core.state.paths import ProjectPaths
 from tui.stores.runs import Runs, Subject, choose, subjects, trained_last
 from tui.stores.session_lines import SessionsView
-from tui.stores.views import BoardView, InboxView, MatrixView, TrainingView, VersionsView
+from tui.stores.views import BoardView, InboxView, MatrixView, StrategiesView, TrainingView, VersionsView
 
 if TYPE_CHECKING:
     from tui.stores.inbox import InboxStore
     from tui.stores.matrix import MatrixStore
     from tui.stores.sessions import SessionsStore
+    from tui.stores.strategies import StrategiesStore
     from tui.stores.training import TrainingStore
 
 Topic = str
-TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox", "training"})
+TOPICS: frozenset[Topic] = frozenset({"sessions", "matrix", "board", "versions", "inbox", "training", "strategies"})
 
 WAKES: dict[str, frozenset[Topic]] = {
     "run": frozenset({"sessions", "matrix", "board"}),
@@ -26,11 +27,11 @@ WAKES: dict[str, frozenset[Topic]] = {
     "trace": frozenset({"sessions"}),
     "scoreboard": frozenset({"matrix", "board", "versions"}),
     "benchmark": frozenset({"matrix", "board", "inbox"}),
-    "agent": frozenset({"versions"}),
+    "agent": frozenset({"versions", "strategies"}),
     "snapshot": frozenset({"versions"}),
     "approval": frozenset({"sessions", "inbox"}),
     "training": frozenset({"training"}),
-    "strategy": frozenset(),
+    "strategy": frozenset({"strategies"}),
     "other": frozenset({"board", "versions"}),
 }
 """Which views a kind of change on disk (core.state.watch) makes stale."""
@@ -54,6 +55,7 @@ class ConsoleView:
     versions: VersionsView = field(default_factory=VersionsView)
     inbox: InboxView = field(default_factory=InboxView)
     training: TrainingView = field(default_factory=TrainingView)
+    strategies: StrategiesView = field(default_factory=StrategiesView)
     waiting: int = 0
     reading: bool = False
     fault: str = ""
@@ -96,10 +98,18 @@ class ConsoleStore:
 
         return TrainingStore(self.project)
 
+    @cached_property
+    def strategies(self) -> StrategiesStore:
+        """What reads the bank of strategies."""
+        from tui.stores.strategies import StrategiesStore
+
+        return StrategiesStore(self.project)
+
     @property
     def unfinished(self) -> frozenset[Topic]:
         """Return the topics that another load would know more of: counting takes a while, so it is done in parts."""
-        return frozenset({"sessions"}) if self._sessions.unread or self.runs.is_behind else frozenset()
+        parts = {"sessions"} if self._sessions.unread or self.runs.is_behind else set()
+        return frozenset(parts | ({"strategies"} if self.strategies.unread else set()))
 
     def failed(self, error: Exception) -> ConsoleView:
         """Keep the last view and let it say that nothing newer could be read."""
@@ -134,6 +144,7 @@ class ConsoleStore:
             versions.load(self.project, rows.rows, subject) if "versions" in stale else old.versions,
             self._inbox.load() if "inbox" in stale else old.inbox,
             self.training.load() if "training" in stale else old.training,
+            self.strategies.load() if "strategies" in stale else old.strategies,
             trained_last=trained_last(self.project, views),
         )
         return self.view

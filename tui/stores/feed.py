@@ -145,7 +145,8 @@ def signs(store: ConsoleStore) -> tuple[object, ...]:
         paths.append(run.journal)
         alive.append(runs.is_alive(run))
     paths += _of_subject(project, store.view.subject)
-    return (*alive, *store.training.signs(), *store.runs.observer.signs(), *(_stamp(path) for path in paths))
+    own = (*store.training.signs(), *store.strategies.signs(), *store.runs.observer.signs())
+    return (*alive, *own, *(_stamp(path) for path in paths))
 
 
 def _of_subject(project: ProjectPaths, subject: Subject | None) -> list[Path]:

@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from core.curation.promotion import CuratorInUse
     from core.curation.training_run import TrainingRun
     from core.state.timeline import Change
+    from core.strategy.bank.inventory import Inventory
+    from core.strategy.bank.journal import Journal
+    from core.strategy.documents.release import BankSettings
+    from core.strategy.execution.records import Execution
     from tui.stores.board_rows import BoardEvent, CaseOutcome
     from tui.stores.inbox import Item
     from tui.stores.matrix_page import MatrixPage
+    from tui.stores.strategies_lines import StrategyLine
     from tui.stores.versions import VersionRow
 
 
@@ -157,3 +162,30 @@ class TrainingView:
 
     def run(self, run_id: str) -> TrainingRun | None:
         return next((run for run in self.runs if run.id == run_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategiesView:
+    """The bank of strategies by id, and what was tracked of it.
+
+    `serial` differs wherever anything else does, so that two views are compared by it alone. `unread` strategies are
+    still to be read (a large bank is read in parts). `executions` are the latest, oldest first; `more` says that older
+    ones are left out. `findings` are lines and files that could not be taken. `checked` tells whether skills' schemas
+    are known, so that conditions and calls were checked too; `fault` why bank.yaml can't be taken, "" where it can.
+    """
+
+    serial: int = 0
+    lines: tuple[StrategyLine, ...] = ()
+    unread: int = 0
+    settings: BankSettings | None = None
+    journal: Journal | None = None
+    inventory: Inventory | None = None
+    executions: tuple[Execution, ...] = ()
+    more: bool = False
+    findings: tuple[str, ...] = ()
+    checked: bool = False
+    fault: str = ""
+
+    def line(self, strategy_id: str) -> StrategyLine | None:
+        """Return a strategy by its id."""
+        return next((one for one in self.lines if one.id == strategy_id), None)

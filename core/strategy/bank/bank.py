@@ -117,7 +117,7 @@ class Bank:
         """Return every strategy: those that are written and those of which only published versions are left."""
         told, files = self.journal(), self.files()
         ids = sorted({*files, *(strategy_id for strategy_id, _ in told.standings)})
-        return tuple(self._entry(one, files.get(one), told) for one in ids)
+        return tuple(self.look(one, files.get(one), told) for one in ids)
 
     def entry(self, strategy_id: str) -> Entry:
         """Return one strategy. Raises NotFoundError."""
@@ -127,18 +127,22 @@ class Bank:
                 f"there is no strategy {visible_line(strategy_id)!r} in {self.root.name}/",
                 hint="List them: exuvia strategy list",
             )
-        return self._entry(strategy_id, file, told)
+        return self.look(strategy_id, file, told)
 
-    def _entry(self, strategy_id: str, file: Path | None, told: Journal) -> Entry:
+    def look(self, strategy_id: str, file: Path | None, told: Journal) -> Entry:
+        """Return one strategy by its file (None: only versions are left) and the journal, which was read before.
+
+        For whoever looks at many, or at few of many again; `entry` and `entries` read both themselves.
+        """
         faults: list[Fault] = []
         authored: Strategy | None = None
         release: Release | None = None
         text = ""
         domain = strategy_id.partition(".")[0]
         if file is not None:
-            text = text_of(file)
             name = file.relative_to(self.root).as_posix()
             try:
+                text = text_of(file)
                 authored = parsed(text, name)
                 faults += misplaced(authored, file, name)
             except FaultyFileError as error:

@@ -16,8 +16,9 @@ NUMBERED: Mapping[str, str] = {
     "inbox": "tui.screens.panes.inbox.InboxPane",
     "diff": "tui.screens.panes.diff.DiffPane",
     "training": "tui.screens.panes.training.TrainingPane",
+    "strategies": "tui.screens.panes.strategies.StrategiesPane",
 }
-"""Reached by their digits, in this order; the strategies' follows."""
+"""Reached by their digits, in this order."""
 
 BESIDE: Mapping[str, str] = {
     "summary": "tui.screens.panes.scores_summary.Summary",
