@@ -8,9 +8,11 @@ from core.state.paths import ProjectPaths
 from tui.messages import Outcome
 
 if TYPE_CHECKING:
-    from core.strategy.bank.states import Actor, State
+    from core.strategy.bank.bank import Bank
+    from core.strategy.bank.states import Actor, State, Step
     from tui.stores.strategies_ways import Way
 
+ACTOR = "console"
 _HISTORY = "exuvia strategy history tells who did what."
 
 
@@ -31,21 +33,59 @@ def publish(project: ProjectPaths, strategy_id: str, why: str) -> Outcome:
 
 
 def advance(project: ProjectPaths, way: Way, why: str, evidence: tuple[str, ...] = ()) -> Outcome:
-    """Let a version take the step that the operator was asked about, where it still stands as it did then."""
+    """Let a version take the step that the operator was asked about, where it still stands as it did then.
+
+    One that gets all users comes into force in the agents that have the strategy; what that came to is said.
+    """
     from core.foundation.clock import now_s
     from core.strategy.bank.bank import bank_of
 
     bank = bank_of(project)
-    one = bank.move(way.id, way.version, way.step(operator(), now_s(), why, evidence), expect=way.state)
-    return Outcome(f"{one.id} version {one.version}: {one.state}, {way.what}.", _HISTORY)
+    step = way.step(operator(), now_s(), why, evidence)
+    if way.to == "gray":
+        return _entered(bank, way, step)
+    one = bank.move(way.id, way.version, step, expect=way.state)
+    told = f"{one.id} version {one.version}: {one.state}, {way.what}."
+    if one.state == "active":
+        return Outcome(told, " ".join(_in_force(bank, one.id, one.version, why)) or _HISTORY)
+    return Outcome(told, _HISTORY)
+
+
+def _entered(bank: Bank, way: Way, step: Step) -> Outcome:
+    """Let a version into a stage of gray, and say how the users who are drawn compare with all."""
+    from datetime import UTC, datetime
+
+    from core.foundation.errors import ConflictError
+    from core.strategy.bank.drawing import enter_stage
+
+    if bank.standing(way.id, way.version).state != way.state:
+        raise ConflictError(f"{way.id} version {way.version} is not in {way.state} any more.", hint=_HISTORY)
+    entered = enter_stage(
+        bank, way.id, way.version, step.actor, datetime.now(UTC), stage=step.stage, why=step.why, force=step.force,
+        evidence=step.evidence,
+    )  # fmt: skip
+    drawn = entered.representation
+    hint = drawn.lines(1)[0] if drawn.population else _HISTORY
+    return Outcome(f"{way.id} version {way.version}: gray, {way.what}.", hint)
 
 
 def roll_back(project: ProjectPaths, strategy_id: str, version: int, why: str) -> Outcome:
-    """Take the version that was released last off-line; the one before answers again."""
+    """Take the version that was released last off-line; the one before answers again, in the agents too."""
     from core.strategy.bank.bank import bank_of
+    from core.strategy.bank.states import newest
 
-    one = bank_of(project).take_back(strategy_id, operator(), why, version=version)
-    return Outcome(f"{one.id} version {one.version} is off-line; the one before answers.", _HISTORY)
+    bank = bank_of(project)
+    one = bank.take_back(strategy_id, operator(), why, version=version)
+    back = newest(bank.entry(strategy_id).versions, "active")
+    hints = () if back is None else _in_force(bank, strategy_id, back.version, why)
+    answers = "none of it answers" if back is None else f"version {back.version} answers"
+    return Outcome(f"{one.id} version {one.version} is off-line; {answers}.", " ".join(hints) or _HISTORY)
+
+
+def _in_force(bank: Bank, strategy_id: str, version: int, why: str) -> tuple[str, ...]:
+    from core.evolution.strategy_release import bring_into_force_everywhere
+
+    return bring_into_force_everywhere(bank, strategy_id, version, ACTOR, why)
 
 
 def put_away(project: ProjectPaths, strategy_id: str, version: int, state: State, why: str) -> Outcome:

@@ -285,7 +285,7 @@ def test_an_unchanged_bank_is_not_read_again(released: ProjectPaths, monkeypatch
 def test_a_large_bank_comes_in_parts(released: ProjectPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.stores.strategies.PART_S", 0.0)
     store = StrategiesStore(released)
-    counts = []
+    counts: list[int] = []
     while not counts or store.unread:
         counts.append(len(store.load().lines))
     assert counts[0] < 16
