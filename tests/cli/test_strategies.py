@@ -8,6 +8,7 @@ import pytest
 
 from core.state import audit
 from core.state.paths import ProjectPaths
+from core.state.versions import current_version
 from core.strategy.bank.bank import bank_of
 from tests.cli.program import call
 
@@ -73,6 +74,28 @@ def test_the_whole_way_of_a_version(home: Path) -> None:
     shown = call("strategy", "show", NAME, "--json", "--home", str(home)).document
     assert shown["versions"][0]["reviewed_by"] == audit.signature()
     assert shown["text"] == text(1)
+
+
+@pytest.mark.meets("S73")
+def test_what_answers_everybody_comes_into_force_in_agents_and_goes_back_with_a_rollback(home: Path) -> None:
+    state = home / "default_project" / "agents" / "default_agent" / "agent_state" / "strategies" / "shop"
+    state.mkdir(parents=True)
+    (state / f"{NAME}.yaml").write_text(text(1))
+    before = current_version(ProjectPaths(home / "default_project").agent("default_agent")) or 0
+    for version in (1, 2):
+        file(home).write_text(text(version, "look" if version == 1 else "see"))
+        file(home, f"{NAME}.release.yaml").write_text(RELEASE.format(version=version))
+        for move in ("publish", "submit", "approve"):
+            run(home, move, NAME)
+        run(home, "gray", NAME)
+        run(home, "gray", NAME)
+        told = call("strategy", "gray", NAME, "--force", "--reason", "well", "--json", "--home", str(home)).document
+        assert told["state"] == "active"
+    assert told["agents"] == [f"default_agent is version {before + 1} now, with {NAME} version 2."]
+    assert (state / f"{NAME}.yaml").read_text() == text(2, "see")
+    back = run(home, "rollback", NAME, "--reason", "worse")
+    assert f"default_agent is version {before + 2} now, with {NAME} version 1." in back
+    assert (state / f"{NAME}.yaml").read_text() == text(1)
 
 
 def test_versions_are_compared_and_never_changed(home: Path) -> None:

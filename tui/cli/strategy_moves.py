@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 
 from core.foundation.clock import now_s
-from core.foundation.errors import ExuviaError, RefusedError
+from core.foundation.errors import RefusedError
 from core.state import audit
 from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.bank.states import Actor, Standing, State, Step, newest
@@ -130,9 +130,7 @@ def gray(
         if entered.representation.population and not as_json:
             for line in entered.representation.lines():
                 note(line)
-    _tell(moved, as_json, "take it back: exuvia strategy rollback")
-    if moved.state == "active" and not as_json:
-        _enforce(place, moved, why)
+    _tell(moved, as_json, "take it back: exuvia strategy rollback", _enforce(bank, moved, why))
 
 
 @click.command("enforce", epilog="Example:  exuvia strategy enforce aftersale.paid_no_parcel --agent clerk")
@@ -158,17 +156,13 @@ def enforce(name: str, agent_id: str | None, why: str, as_json: bool, place: Pla
         say(_enforced(agent.id, name, one.version, found))
 
 
-def _enforce(place: Place, one: Standing, why: str) -> None:
-    """Bring a version that became active into force in the agents that have the strategy, and say so."""
-    from core.evolution.strategy_release import bring_into_force, governed_agents
+def _enforce(bank: Bank, one: Standing | None, why: str) -> tuple[str, ...]:
+    """Bring a version that is active now into force in the agents that have the strategy; a line for each."""
+    if one is None or one.state != "active":
+        return ()
+    from core.evolution.strategy_release import bring_into_force_everywhere
 
-    for agent in governed_agents(bank_of(place.project), one.id):
-        try:
-            found = bring_into_force(agent, one.id, one.version, "cli", why)
-        except ExuviaError as error:
-            note(f"{agent.id} keeps the version it has: {error} {error.hint}".rstrip())
-            continue
-        say(_enforced(agent.id, one.id, one.version, found))
+    return bring_into_force_everywhere(bank, one.id, one.version, "cli", why)
 
 
 def _enforced(agent_id: str, name: str, version: int, found: InForce | None) -> str:
@@ -187,10 +181,7 @@ def rollback(name: str, version: int | None, why: str, as_json: bool, place: Pla
     """Take the version of strategy ID that was released last off-line; the one before answers again."""
     bank = bank_of(place.project)
     one = bank.take_back(name, operator(), why, version=version)
-    _tell(one, as_json)
-    back = newest(bank.entry(name).versions, "active")
-    if back is not None and not as_json:
-        _enforce(place, back, why)
+    _tell(one, as_json, agents=_enforce(bank, newest(bank.entry(name).versions, "active"), why))
 
 
 @click.command("archive", epilog="Example:  exuvia strategy archive aftersale.old_way --version 2")
@@ -241,9 +232,10 @@ def _chosen(bank: Bank, name: str, version: int | None, of: tuple[State, ...]) -
     raise RefusedError(f"No version of {name} is {' or '.join(of)}: {stand}.", hint="See exuvia strategy show.")
 
 
-def _tell(one: Standing, as_json: bool, then: str = "") -> None:
+def _tell(one: Standing, as_json: bool, then: str = "", agents: tuple[str, ...] = ()) -> None:
+    """Say where a version stands, what may be done next, and what became of the agents that have it."""
     if as_json:
-        print_json({"id": one.id, **standing_facts(one)})
+        print_json({"id": one.id, **standing_facts(one), "agents": list(agents)})
         return
     percent = (
         f", stage {one.stage + 1} of {len(one.stages)} ({one.stages[one.stage].percent:g} %)" if one.stage >= 0 else ""
@@ -251,3 +243,5 @@ def _tell(one: Standing, as_json: bool, then: str = "") -> None:
     say(f"{one.id} version {one.version}: {one.state}{percent}")
     if then:
         say(f"{then[0].upper()}{then[1:]} {one.id}")
+    for line in agents:
+        say(line)
