@@ -8,7 +8,7 @@ import pytest
 
 from core.state import audit
 from core.state.paths import ProjectPaths
-from core.state.versions import current_version
+from core.state.versions import next_version
 from core.strategy.bank.bank import bank_of
 from tests.cli.program import call
 
@@ -81,7 +81,7 @@ def test_what_answers_everybody_comes_into_force_in_agents_and_goes_back_with_a_
     state = home / "default_project" / "agents" / "default_agent" / "agent_state" / "strategies" / "shop"
     state.mkdir(parents=True)
     (state / f"{NAME}.yaml").write_text(text(1))
-    before = current_version(ProjectPaths(home / "default_project").agent("default_agent")) or 0
+    number = next_version(ProjectPaths(home / "default_project").agent("default_agent"))
     for version in (1, 2):
         file(home).write_text(text(version, "look" if version == 1 else "see"))
         file(home, f"{NAME}.release.yaml").write_text(RELEASE.format(version=version))
@@ -91,10 +91,10 @@ def test_what_answers_everybody_comes_into_force_in_agents_and_goes_back_with_a_
         run(home, "gray", NAME)
         told = call("strategy", "gray", NAME, "--force", "--reason", "well", "--json", "--home", str(home)).document
         assert told["state"] == "active"
-    assert told["agents"] == [f"default_agent is version {before + 1} now, with {NAME} version 2."]
+    assert told["agents"] == [f"default_agent is version {number} now, with {NAME} version 2."]
     assert (state / f"{NAME}.yaml").read_text() == text(2, "see")
     back = run(home, "rollback", NAME, "--reason", "worse")
-    assert f"default_agent is version {before + 2} now, with {NAME} version 1." in back
+    assert f"default_agent is version {number + 1} now, with {NAME} version 1." in back
     assert (state / f"{NAME}.yaml").read_text() == text(1)
 
 
