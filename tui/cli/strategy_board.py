@@ -60,6 +60,7 @@ def board(name: str | None, attribute: str | None, hours: float, as_json: bool, 
                 "alarms": [_alarm_facts(one) for one in alarms],
                 "released": [{"id": one.id, **standing_facts(one)} for one in released],
                 "satisfaction": {"answers": len(found.satisfaction), "mean": _mean(found.satisfaction)},
+                "intents": share_facts(found.intents),
                 "inventory": _inventory_facts(held),
                 "findings": list(found.findings),
             }
@@ -80,6 +81,8 @@ def board(name: str | None, attribute: str | None, hours: float, as_json: bool, 
         say(f"{standing.id} version {standing.version}: {standing.state}{stage_words(standing)} since {standing.since}")
     if found.satisfaction and name is None:
         say(f"Satisfaction {_mean(found.satisfaction):.1f} of 10 in {len(found.satisfaction)} answers.")
+    if found.intents.count and name is None:
+        say(f"The model saw what was wanted in {percent(found.intents.value)} of {found.intents.count} told sessions.")
     if name is None:
         _domains(held)
     for finding in found.findings:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from core.strategy.bank import executions as log
-from core.strategy.bank import outcomes
+from core.strategy.bank import intents, outcomes
 from core.strategy.bank.alarms import Watched, watched
 from core.strategy.bank.bank import Bank
-from core.strategy.bank.dashboards import Numbers, numbers, segments
+from core.strategy.bank.dashboards import Numbers, Share, numbers, segments
 from core.strategy.bank.rollback import mistriggers_of
 from core.strategy.bank.states import Standing
 from core.strategy.bank.tracked import impacts_of
@@ -24,8 +24,8 @@ from core.strategy.execution.records import Execution
 class Board:
     """`whole` and `strategies` are of the `hours` before `now`; "" among `strategies` is what ran without one.
 
-    `satisfaction` are the answers of surveys (key "nps", 0 to 10) of those sessions. `findings` are lines of the
-    records that can't be read.
+    `satisfaction` are the answers of surveys (key "nps", 0 to 10) of those sessions, `intents` in how many of them the
+    model saw what the user wanted (S95). `findings` are lines of the records that can't be read.
     """
 
     now: datetime
@@ -35,6 +35,7 @@ class Board:
     alarms: tuple[Watched, ...]
     released: tuple[Standing, ...]
     satisfaction: tuple[float, ...]
+    intents: Share
     executions: tuple[Execution, ...]
     findings: tuple[str, ...]
 
@@ -57,9 +58,8 @@ def board(bank: Bank, now: datetime, *, hours: float = 24.0) -> Board:
     lately = tuple(one for one in everything if datetime.fromisoformat(one.time).timestamp() >= begin)
     wrong = mistriggers_of(bank, earliest)
     sessions = {one.session for one in lately}
-    answers = (
-        keys["nps"].value for session, keys in outcomes.latest(told).items() if session in sessions and "nps" in keys
-    )
+    by_session = outcomes.latest(told)
+    answers = (keys["nps"].value for session, keys in by_session.items() if session in sessions and "nps" in keys)
     mine = {
         "" if name == "unknown" else name: numbers(some, wrong) for name, some in segments(lately, "strategy").items()
     }
@@ -72,6 +72,7 @@ def board(bank: Bank, now: datetime, *, hours: float = 24.0) -> Board:
         alarms=watched(everything, impacts, now),
         released=tuple(one for one in standings if one.state in {"shadow", "gray"}),
         satisfaction=tuple(float(one) for one in answers if isinstance(one, int | float) and not isinstance(one, bool)),
+        intents=intents.of_sessions(bank.records, sessions, by_session),
         executions=lately,
         findings=(*read.findings, *outcomes.gaps(bank.records), *unreadable),
     )
