@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from core.strategy.conditions.binding import compiled
@@ -75,9 +75,9 @@ def host_functions(
         "within": _within,
         "days_from_now": lambda value: _days_from(now, value),
         "matches_named": lambda text, name: _matches_named(text, name, patterns),
-        "successes": memory.successes,
-        "failures": memory.failures,
-        "calls": memory.calls,
+        "successes": cache(memory.successes),
+        "failures": cache(memory.failures),
+        "calls": cache(memory.calls),
         "stability": lambda: _stability(memory),
     }
     return {name: said(function) for name, function in found.items()}

@@ -53,7 +53,7 @@ async def call(
         outcome = await _answer(run, skill, inputs, request)
         run.journal.keep(place, outcome)
     if purpose == "run":
-        run.ran.append(Past(run.session.turn, skill, outcome.ok, outcome.code))
+        run.ran.append(Past(run.turn, skill, outcome.ok, outcome.code))
     frame.say("called", key, **told, code=outcome.code, message=outcome.message)
     return outcome
 
@@ -82,5 +82,5 @@ def _checked(outcome: Outcome) -> Outcome:
 def _own_key(run: Run, place: str) -> str:
     """Return a key that is the same for every attempt at a place of a turn: the attempt (~2, ~3) isn't part of it."""
     steady = ":".join(part.partition("~")[0] for part in place.split(":"))
-    told = f"{run.session.id}/{run.session.turn}/{steady}"
+    told = f"{run.session.id}/{run.turn}/{steady}"
     return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()

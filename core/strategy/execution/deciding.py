@@ -47,8 +47,8 @@ def judge_all(run: Run, frame: Frame, some: Iterable[Compiled], event: str) -> d
     paths = run.bank.paths_by_event.get(event, frozenset())
     if run.assignment:
         paths = paths.union(*(one.when.reads for one in some if one.when))
-    values = chosen(frame.scope.look, paths)
-    view = View(values, run.session.memory(), run.clock.now(), run.bank.registry.patterns)
+    values = chosen(frame.scope.at_once(), paths)
+    view = View(values, run.memory, run.clock.now(), run.bank.registry.patterns)
     return {one.id: one.when.judge(view) for one in some if one.when is not None}
 
 
@@ -95,7 +95,7 @@ def _chosen(run: Run, frame: Frame, key: str, event: str, some: list[Compiled]) 
 def _locked(run: Run, frame: Frame, key: str, winner: Compiled) -> Compiled:
     """Keep the first way of a repeated question where the session is unsteady and the strategy asks for it (S122)."""
     stability = winner.strategy.trigger.stability if winner.strategy.trigger else None
-    score = run.session.memory().stability
+    score = run.memory.stability
     if stability is None or score is None or score >= stability.min_score:
         return winner
     first = run.strategy(run.session.first_route(normal(run.utterance)) or "")

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from core.strategy.conditions.utterance import holds
@@ -23,24 +24,27 @@ def bound(run: Run, frame: Frame, node: Node, schema: SkillSchema) -> dict[str, 
     the skill is the one that it intends; for a `user_intent_phrase` what the user said; the context, under the
     input's own name or with a dot for one of its underscores (`order_id`: `order.id`).
     """
-    given = filled(dict(node.with_), frame.scope.look)
+    look_up = frame.scope.at_once()
+    given = filled(dict(node.with_), look_up)
     found: dict[str, Any] = dict(given)
     for name, spec in schema.signature.inputs.items():
         if name in found:
             continue
         value = next(
-            (value for value in _sources(run, frame, schema, name, spec) if value not in (MISSING, None)), None
+            (value for value in _sources(run, frame, look_up, schema, name, spec) if value not in (MISSING, None)), None
         )
         if value is not None:
             found[name] = value
     return found
 
 
-def _sources(run: Run, frame: Frame, schema: SkillSchema, name: str, spec: Input) -> Iterator[Any]:
+def _sources(
+    run: Run, frame: Frame, look_up: Callable[[str], Any], schema: SkillSchema, name: str, spec: Input
+) -> Iterator[Any]:
     strategy = frame.compiled.strategy if frame.compiled else None
     for injected in (strategy.context.inject if strategy else {}, run.injected):
         if name in injected:
-            yield frame.scope.look(injected[name])
+            yield look_up(injected[name])
     if strategy and strategy.trigger and frame.target in ("", schema.skill) and spec.role in strategy.trigger.bind:
         yield look_argument(run, frame, strategy.trigger.bind[spec.role])
     if schema.skill == run.suggestion.intended_skill and name in run.suggestion.arguments:
@@ -49,7 +53,7 @@ def _sources(run: Run, frame: Frame, schema: SkillSchema, name: str, spec: Input
         if spec.role != "user_intent_phrase" or not isinstance(argument, str) or holds(run.utterance, argument):
             yield argument
     for path in paths_of(name):
-        yield frame.scope.look(path)
+        yield look_up(path)
     if spec.role == "user_intent_phrase" and spec.type == "string":
         yield run.utterance or MISSING
 
@@ -62,6 +66,7 @@ def look_argument(run: Run, frame: Frame, path: str) -> Any:
     return run.suggestion.arguments.get(path, MISSING) if value is MISSING else value
 
 
+@lru_cache(maxsize=4096)
 def paths_of(name: str) -> tuple[str, ...]:
     """Return the paths of the context that an input's name may mean, most literal first."""
     parts = name.split("_")

@@ -78,7 +78,7 @@ class _Attempts:
     async def all(self) -> Output:
         """Try as often as the node's `retry` says."""
         retry = self.node.retry
-        seed = f"{self.run.session.id}/{self.run.session.turn}/{self.frame.key}:{self.key}"
+        seed = f"{self.run.session.id}/{self.run.turn}/{self.frame.key}:{self.key}"
         for attempt in range(1, retry.max + 2):
             try:
                 return await self.once()

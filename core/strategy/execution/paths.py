@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from core.strategy.conditions.view import hollow
@@ -54,20 +55,29 @@ def chosen(look_up: Callable[[str], Any], reads: Iterable[str]) -> dict[str, Any
     them costs more than judging.
     """
     found: dict[str, Any] = {}
-    names = {name.partition("[")[0] for name in reads}  # of a place in a list the whole list
-    for name in sorted(names, key=lambda name: (-name.count("."), not name.endswith("?"))):  # the whole goes last
-        path = name.removesuffix("?")
+    for path, holders, last, whole in _order(frozenset(reads)):
         value = look_up(path)
         if value is not MISSING:
-            *holders, last = path.split(".")
             inner = found
             for part in holders:
                 inner = inner.setdefault(part, {})
-            if path == name:
+            if whole:
                 inner[last] = value
             else:
                 inner.setdefault(last, hollow(value))  # what a longer name has put there isn't empty
     return found
+
+
+@lru_cache(maxsize=4096)
+def _order(reads: frozenset[str]) -> tuple[tuple[str, list[str], str, bool], ...]:
+    """Return what is read as path, its holders, its own name and whether the whole of it, longer paths first."""
+    names = {name.partition("[")[0] for name in reads}  # of a place in a list the whole list
+    rows = []
+    for name in sorted(names, key=lambda name: (-name.count("."), not name.endswith("?"), name)):  # the whole goes last
+        path = name.removesuffix("?")
+        *holders, last = path.split(".")
+        rows.append((path, holders, last, path == name))
+    return tuple(rows)
 
 
 def references(value: Any) -> set[str]:

@@ -18,7 +18,7 @@ def execution(run: Run, frame: Frame, event: str, fired: bool | None, code: str,
     own = tuple(_own(frame.recorder.events, frame.key))
     return Execution(
         session=run.session.id,
-        turn=run.session.turn,
+        turn=run.turn,
         time=run.clock.now().isoformat(timespec="milliseconds"),
         strategy_id=frame.compiled.id if frame.compiled else None,
         version=frame.compiled.strategy.version if frame.compiled else None,

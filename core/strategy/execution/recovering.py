@@ -115,7 +115,7 @@ async def _profile(
         if not may_repeat(schema, failure.code):
             frame.say("not repeated", key, code=failure.code, reason="it may have happened already")
             break
-        await run.clock.sleep(pause_ms(repeats, attempt, f"{run.session.id}/{run.session.turn}/{frame.key}:{key}"))
+        await run.clock.sleep(pause_ms(repeats, attempt, f"{run.session.id}/{run.turn}/{frame.key}:{key}"))
         try:
             output = await again()
         except NodeFailedError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from core.strategy.conditions.condition import Condition, Judgement
-from core.strategy.conditions.memory import Past
+from core.strategy.conditions.memory import Memory, Past
 from core.strategy.conditions.view import View
 from core.strategy.documents.plan import Node, Recovery
 from core.strategy.documents.strategy import Check
@@ -113,6 +113,13 @@ class Run:
     deferred: list[Deferred] = field(default_factory=list)
     executions: list[tuple[str, Execution]] = field(default_factory=list)
     route: str = ""
+    turn: int = field(init=False)
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Neither changes within a turn: what ran in it is told by events and results.
+        self.turn = self.session.turn
+        self.memory = self.session.memory()
 
     def strategy(self, strategy_id: str) -> Compiled | None:
         """Return the version that holds for this user."""
@@ -169,5 +176,5 @@ class Frame:
 
 def judge(run: Run, scope: Scope, condition: Condition) -> Judgement:
     """Judge a condition on what `scope` sees at this moment (S28)."""
-    values = chosen(scope.look, condition.reads)
-    return condition.judge(View(values, run.session.memory(), run.clock.now(), run.bank.registry.patterns))
+    values = chosen(scope.at_once(), condition.reads)
+    return condition.judge(View(values, run.memory, run.clock.now(), run.bank.registry.patterns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from core.strategy.execution.paths import MISSING, look, with_value
@@ -31,11 +31,20 @@ class Scope:
 
     def look(self, path: str) -> Any:
         """Return the value at a path, MISSING where there is none."""
-        head, _, rest = path.partition(".")
-        value = self._named(head)
-        if value is not MISSING:
-            return look(value, rest) if rest else value
-        return MISSING if self._bare else look(self._values(head), path)
+        return self.at_once()(path)
+
+    def at_once(self) -> Callable[[str], Any]:
+        """Return a `look` for several names at this moment: the store is read once for all of them."""
+        held = None if self._bare else self.session.values()
+
+        def look_up(path: str) -> Any:
+            head, _, rest = path.partition(".")
+            value = self._named(head)
+            if value is not MISSING:
+                return look(value, rest) if rest else value
+            return MISSING if held is None else look(self._written(head, held), path)
+
+        return look_up
 
     def name(self, name: str, value: Any) -> None:
         """Make an output visible to what comes after it."""
@@ -85,9 +94,8 @@ class Scope:
             scope = scope._outer
         return scope is not None and scope._sees == "none"
 
-    def _values(self, head: str) -> Mapping[str, Any]:
+    def _written(self, head: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the session's values with what waits to be written under `head`."""
-        values = self.session.values()
         chain: list[Scope] = []
         scope: Scope | None = self
         while scope is not None:

@@ -66,7 +66,9 @@ def beats(one: Rival, other: Rival) -> bool:
 
 
 def _not_overridden(some: list[Rival]) -> list[Rival]:
-    return [rival for rival in some if not any(beats(other, rival) for other in some)]
+    there = {rival.id for rival in some}
+    overridden = {name for rival in some for name in rival.overrides}
+    return [rival for rival in some if rival.id not in overridden and there.isdisjoint(rival.yields_to)]
 
 
 def _highest(some: list[Rival], key: Callable[[Rival], tuple[str | int, ...]]) -> list[Rival]:

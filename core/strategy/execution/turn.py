@@ -204,7 +204,7 @@ async def _turn(run: Run, dropped: tuple[str, ...], answered: str = "") -> TurnR
     frame.say(
         "turn",
         "",
-        number=run.session.turn,
+        number=run.turn,
         intent=suggestion.intent,
         confidence=suggestion.confidence,
         intended_skill=suggestion.intended_skill,

@@ -25,13 +25,29 @@ def check_output(contract: Mapping[str, Any], output: Any) -> tuple[Wrong, ...]:
 
     Raises ValueError for a contract that is no JSON Schema.
     """
-    validator = _compiled(_key(contract))
+    validator = _validator(contract)
     found: list[Wrong] = []
     for error in validator.iter_errors(output):
         found.append(Wrong(dotted(tuple(error.absolute_path)) or "output", OUTPUT, _reason(error)))
         if len(found) == _MOST_WRONG:
             break
     return tuple(found)
+
+
+_KNOWN: dict[int, tuple[Mapping[str, Any], Any]] = {}
+_MOST_KNOWN = 1024
+
+
+def _validator(contract: Mapping[str, Any]) -> Any:
+    """Return the validator of a contract; one that was met before is known by being the same object."""
+    known = _KNOWN.get(id(contract))
+    if known is not None and known[0] is contract:
+        return known[1]
+    validator = _compiled(_key(contract))
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    _KNOWN[id(contract)] = (contract, validator)
+    return validator
 
 
 def contract_fault(contract: Mapping[str, Any]) -> tuple[tuple[str | int, ...], str] | None:
