@@ -69,6 +69,7 @@ def host_functions(
 
         return call
 
+    recent = cache(memory.last)  # many triggers of a bank ask about the same turns
     found: dict[str, Callable[..., Any]] = {
         "contains_any": _contains_any,
         "is_empty": _is_empty,
@@ -77,7 +78,7 @@ def host_functions(
         "matches_named": lambda text, name: _matches_named(text, name, patterns),
         "successes": cache(memory.successes),
         "failures": cache(memory.failures),
-        "calls": cache(memory.calls),
+        "calls": lambda skill, turns: sum(one.skill == skill for one in recent(turns)),
         "stability": lambda: _stability(memory),
     }
     return {name: said(function) for name, function in found.items()}

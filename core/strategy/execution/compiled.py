@@ -33,6 +33,7 @@ class Compiled:
     text. `modifies`: it only skips, emits or adds to the context, so that whatever runs goes on after it (S17).
     """
 
+    id: str
     strategy: Strategy
     file: str
     sha256: str
@@ -46,11 +47,6 @@ class Compiled:
     modifies: bool
     rival: Rival
     line: int
-
-    @property
-    def id(self) -> str:
-        """The strategy's id."""
-        return self.strategy.id
 
     @property
     def event(self) -> str | None:

@@ -67,6 +67,11 @@ class CompiledBank:
         return {event: tuple(some) for event, some in found.items()}
 
     @cached_property
+    def undated(self) -> bool:
+        """Whether no strategy has a date at which it begins or ends."""
+        return all(one.starts is None and one.ends is None for one in self.strategies.values())
+
+    @cached_property
     def checkers(self) -> tuple[Compiled, ...]:
         """The strategies that only check, by id; they hold wherever their skill runs."""
         return tuple(one for _, one in sorted(self.strategies.items()) if one.checks_only)

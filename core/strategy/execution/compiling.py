@@ -87,6 +87,7 @@ class _Compiler:
             raise FaultyFileError(tuple(sorted(self.faults, key=lambda fault: (fault.line, fault.column))))
         conflict = strategy.conflict_resolution
         return Compiled(
+            id=strategy.id,
             strategy=strategy,
             file=self.file,
             sha256=sha256,

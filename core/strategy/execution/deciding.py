@@ -37,6 +37,8 @@ def candidates(run: Run, event: str, stack: Iterable[str] = ()) -> tuple[Compile
         kept = (one for one in waiting if one.id not in run.assignment)
         waiting = tuple(sorted((*kept, *others), key=lambda one: one.id))
     busy = run.used.union(stack)
+    if run.bank.undated and not run.assignment:
+        return tuple(one for one in waiting if one.id not in busy) if busy else waiting
     now = run.clock.now()
     return tuple(one for one in waiting if one.id not in busy and one.in_force(now))
 
