@@ -51,7 +51,7 @@ STRATEGY = Page(
     "## Requirements\n\nThe numbers are cited in the source; which test shows what.\n\n",
     strategy.REQUIREMENTS,
     strategy.NOT_TESTED,
-    False,
+    True,
 )
 PAGES = (CURATION, STRATEGY)
 REQUIREMENTS: Mapping[str, str] = {number: text for page in PAGES for number, text in page.requirements.items()}
