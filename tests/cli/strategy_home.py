@@ -9,13 +9,22 @@ from pathlib import Path
 
 from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
-from core.strategy.bank import executions
+from core.strategy.bank import executions, turns
 from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.bank.turns import Turn
+from core.strategy.execution.clock import VirtualClock
 from core.strategy.execution.records import Execution
+from core.strategy.execution.session import SessionState
+from core.strategy.execution.store import ContextStore
+from core.strategy.execution.suggestion import read
+from core.strategy.execution.turn import run_turn
 from core.strategy.schema.writing import to_yaml
 from core.strategy.shop.banks import bank_files, bank_text
+from core.strategy.shop.desk import Desk
 from core.strategy.shop.serving import layered_bank, serve
-from core.strategy.shop.toolbox import schemas
+from core.strategy.shop.talk import Model, suggest
+from core.strategy.shop.toolbox import schemas, skills
+from core.strategy.shop.visits import opened, visits
 from tests.cli.program import Ended, call
 
 AGENT = "clerk"
@@ -69,3 +78,43 @@ def out(home: Path, *words: str, code: int = 0) -> str:
     ended = strategy(home, *words)
     assert ended.code == code, ended.err or ended.out
     return ended.out
+
+
+def keep_turns(project: ProjectPaths, seed: int = 1) -> tuple[Turn, ...]:
+    """Let the visits of a seed say all they say to the governed agent, and keep their turns as its sessions would."""
+    return asyncio.run(_turns(project, seed))
+
+
+async def _turns(project: ProjectPaths, seed: int) -> tuple[Turn, ...]:
+    held, kept = bank_of(project), []
+    bank, shown, clock = layered_bank(3), visits(seed), VirtualClock(datetime.now(UTC) - timedelta(hours=2))
+    shop = opened(shown, clock)
+    for visit in shown:
+        shop.begin(visit.customer.id, visit.fate)
+        session = SessionState(visit.id, ContextStore(), visit.customer.attributes())
+        session.put({name: value for name, value in visit.knows.items() if name != "user"})
+        for number, said in enumerate(visit.turns):
+            suggested = suggest(Model(), said.task, said.arguments, f"{visit.id}:{number}", visit.customer.age_band)
+            time = clock.now().isoformat()
+            result = await run_turn(
+                bank, session, said.utterance, read(suggested)[0], skills(Desk(shop, visit.customer)), clock
+            )
+            turn = Turn(
+                session=visit.id,
+                turn=session.turn,
+                time=time,
+                agent=AGENT,
+                call_id=f"call-{number}",
+                kind=result.kind,
+                code=result.code,
+                strategy=result.strategy,
+                utterance=said.utterance,
+                suggestion=suggested,
+                events=result.trace.events,
+                executions=result.executions,
+                user=dict(session.user),
+                context=dict(session.values()),
+            )
+            turns.append(held.records, turn)
+            kept.append(turn)
+    return tuple(kept)

@@ -35,6 +35,8 @@ _LATE = {
     "nightly": ("tui.cli.strategy_feedback", "nightly", "Do what time brings; safe to run twice."),
     "ab": ("tui.cli.strategy_feedback", "ab", "Show an A/B test: both arms, the reported rule and ours."),
     "review": ("tui.cli.strategy_review", "review", "List, approve or reject what waits for a person."),
+    "import": ("tui.cli.strategy_writing", "import_", "Bring a draft in the text form into the bank."),
+    "schema": ("tui.cli.strategy_writing", "schema", "Show, check or draft the schemas of an agent's skills."),
     "check": ("tui.cli.strategy_check", "check", "Check syntax, simulated paths, impact and routing tests."),
     "lint": ("tui.cli.strategy_check", "lint", "Say which laws strategies break."),
     "impact": ("tui.cli.strategy_check", "impact", "Say what a change of a strategy touches."),

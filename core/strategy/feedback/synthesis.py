@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from core.foundation import strict_json
 from core.foundation.errors import ExuviaError, UsageError
 from core.models.interface import Item, ModelRef, Provider, Request, Text, ToolCall, ToolSpec
@@ -26,7 +24,7 @@ from core.strategy.documents.skill import SkillSchema
 from core.strategy.documents.strategy import Strategy
 from core.strategy.feedback.bad_cases import BadCase
 from core.strategy.feedback.clusters import Cluster
-from core.strategy.feedback.text_form import read_text
+from core.strategy.feedback.text_form import read_text, to_document
 
 TOOL = ToolSpec(
     "draft_strategy",
@@ -153,21 +151,18 @@ def read_draft(
     unknown = [name for name in written.skills if name not in schemas]
     if unknown:
         raise DraftRefusedError(f"There is no skill {', '.join(unknown)}.", hint="It may use listed skills only.")
-    document = {
-        "schema": "strategy/v1",
-        "id": name_of(cluster, domain),
-        "version": 1,
-        "purpose": " ".join(value["purpose"].split()),
-        "domain": domain,
-        "owner": owner,
-        "created_by": model,
-        "origin": {"kind": "synthesized", "evidence": [cluster.id, *cluster.cases[:20]]},
-        "trigger": {"event": value["event"].strip(), "when": written.when or "true"},
-        "plan": written.plan,
-    }
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    name = name_of(cluster, domain)
+    text = to_document(
+        written,
+        name,
+        purpose=value["purpose"],
+        owner=owner,
+        event=value["event"],
+        created_by=model,
+        origin={"kind": "synthesized", "evidence": [cluster.id, *cluster.cases[:20]]},
+    )
     try:
-        strategy, _ = read(text, Strategy, f"{document['id']}.yaml")
+        strategy, _ = read(text, Strategy, f"{name}.yaml")
     except FaultyFileError as error:
         raise DraftRefusedError(f"The draft is no strategy: {error}") from error
     return Draft(text, strategy, cluster.id, cluster.cases, model, _warnings(written.skills, strategy, schemas))

@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import yaml
+
 from core.foundation.errors import UsageError
 from core.strategy.conditions.sugar import to_expression
 
@@ -70,6 +72,32 @@ def read_text(text: str) -> Written:
     nodes = [step.node() for step in steps]
     skills = tuple(dict.fromkeys(name for step in steps for name in (step.skill, step.fallback) if name))
     return Written(when, nodes[0] if len(nodes) == 1 else {"sequence": nodes}, skills)
+
+
+def to_document(
+    written: Written,
+    strategy_id: str,
+    *,
+    purpose: str,
+    owner: str,
+    event: str,
+    created_by: str,
+    origin: Mapping[str, Any],
+) -> str:
+    """Return the text of a strategy's first version that does what a draft says. Read it to have it checked."""
+    document = {
+        "schema": "strategy/v1",
+        "id": strategy_id,
+        "version": 1,
+        "purpose": " ".join(purpose.split()),
+        "domain": strategy_id.partition(".")[0],
+        "owner": owner,
+        "created_by": created_by,
+        "origin": dict(origin),
+        "trigger": {"event": event.strip(), "when": written.when or "true"},
+        "plan": written.plan,
+    }
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _statements(text: str, start: int) -> list[tuple[int, str]]:
