@@ -187,6 +187,9 @@ class BankSettings(Record):
     level0_budget_ms: Annotated[int, Field(ge=1)] = 50
     level1_above: float | int = 500
     hand_off: Fallback = Fallback()
+    direct: Literal["all", "none"] | Texts = "all"
+    """Which skills a model's suggestion runs where no strategy fires. With all of them a trigger that declines doesn't
+    keep the model from its skill; name those that need no governing, or none."""
     ab: Mapping[str, Any] = Field(default_factory=dict)
     survey: str = ""
     """Address of a survey that goes out with the answer, with {session} in it (S102); "" for none."""

@@ -242,6 +242,10 @@ async def _main(run: Run, frame: Frame) -> Output:
     if skill not in run.skills:
         frame.say("nothing fits", "", intended_skill=skill)
         raise NodeFailedError(NOTHING_FITS, f"no strategy fires, and there is no skill {skill!r}")
+    direct = run.bank.settings.direct
+    if direct != "all" and (direct == "none" or skill not in direct):
+        frame.say("nothing fits", "", intended_skill=skill, governed=True)
+        raise NodeFailedError(NOTHING_FITS, f"no strategy fires, and {skill} runs by strategies only")
     frame.say("used", "", skill=skill)
     return await run_directly(run, frame, skill, "")
 

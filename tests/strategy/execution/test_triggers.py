@@ -255,3 +255,17 @@ async def test_without_strategies_the_intended_skill_runs_and_is_logged_without_
     assert (result.output, result.executions[0].strategy_id, result.executions[0].version) == ({"n": 1}, None, None)
     nothing = await world.turn(world.bank(), session=world.session("s2"), skill="invented")
     assert (nothing.kind, nothing.code, nothing.executions) == ("failed", "NOTHING_FITS", ())
+
+
+@pytest.mark.meets("S92")
+@pytest.mark.parametrize(("direct", "runs"), [("all", True), ("none", False), (["pay"], True), (["look"], False)])
+async def test_a_bank_says_which_skills_run_where_no_strategy_fires(direct: object, runs: bool) -> None:
+    """A trigger that declined would not keep a model from its skill otherwise."""
+    world = World().skill("look", {}).skill("pay", {"ok": True}, effects="write")
+    bank = world.bank("trigger: {when: 'intent.confidence > 0.9'}\nplan: {run: pay}", direct=direct)
+    result = await world.turn(bank, intent="pay", confidence=0.5, skill="pay")
+    assert world.called == (["pay"] if runs else [])
+    assert (result.code == "") is runs
+    if not runs:
+        assert result.code == "NOTHING_FITS"
+        assert "by strategies only" in result.message
