@@ -1,20 +1,28 @@
 """The rehearsal model where strategies govern skills: it suggests what the words sound like and passes on what comes.
 
-It has no knowledge of a trade: a skill whose name and description share most words with what was said is what it has in
-mind, the more words the surer. It never makes up an answer.
+It has no knowledge of a trade. Where its AGENTS.md lists intents ("## Intents", `- name: what it sounds like`), the one
+that shares most words with what was said is what it hears, the more words the surer; the skill it has in mind is found
+likewise by name and description, and is the intent where none are listed. It never makes up an answer.
+
+A task that lies in a file is read first: a customer's words are what stands there in quotes (`> ...`), and where the
+task names a file for the answer (... to `answer.txt`) it is written there too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from core.models.interface import Request, Text
 from core.models.rehearsal.transcript import Reply, Transcript, call, json_object, newest_prompt
 
 TOOL = "suggest"
-_SKILL = re.compile(r"^- ([a-z0-9][a-z0-9_-]*): ?(.*)$", re.MULTILINE)
+_LISTED = re.compile(r"^- ([a-z0-9][a-z0-9_-]*): ?(.*)$", re.MULTILINE)
+_INTENTS = re.compile(r"^## Intents\n(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"\b([\w.-]+\.md)\b")
+_QUOTED = re.compile(r"^> ?(.*)$", re.MULTILINE)
+_ANSWER_FILE = re.compile(r"\bto `([\w.-]+)`")
 _WORD = re.compile(r"[a-z]{3,}")
 _ORDER = re.compile(r"\b[A-Z]{1,4}-?\d{1,12}\b")
 _AMOUNT = re.compile(r"(?<!\w)[$€¥£] ?(\d+(?:\.\d{1,2})?)|\b(\d+(?:\.\d{1,2})?) ?(?:dollars|euros|yuan)\b")
@@ -24,31 +32,48 @@ _COMMON = frozenset(
 
 
 def reply(request: Request, seed: int) -> Reply:
-    """Suggest once for what the user said last, then say what came of it."""
+    """Read the task where it lies in a file, suggest once for what was said, then say what came of it."""
     del seed
     script = Transcript.of(newest_prompt(request))
+    tools = {tool.name for tool in request.tools}
+    said, answer_file = script.first_user, ""
+    named = _FILE.search(said)
+    if named is not None and "read_file" in tools:
+        if not script.asked(named[1]):
+            return (call(request, 0, "read_file", {"file_path": named[1]}),)
+        task = script.file(named[1]) or said
+        said = " ".join(_QUOTED.findall(task)) or task
+        wanted = _ANSWER_FILE.search(task)
+        answer_file = wanted[1] if wanted is not None and "write_file" in tools else ""
     suggested = [step for step in script.steps if step.name == TOOL]
     if not suggested:
-        return (call(request, 0, TOOL, _suggestion(request, script.first_user)),)
-    told = json_object(suggested[-1].output or "") or {}
-    return (Text("assistant", _said(told, suggested[-1].output or "")),)
+        return (call(request, 0, TOOL, _suggestion(request, said)),)
+    output = suggested[-1].output or ""
+    answer = _said(json_object(output) or {}, output)
+    if answer_file and script.last("write_file") is None:
+        return (call(request, 0, "write_file", {"file_path": answer_file, "content": answer + "\n"}),)
+    return (Text("assistant", answer),)
 
 
 def _suggestion(request: Request, said: str) -> dict[str, Any]:
     spec = next(tool for tool in request.tools if tool.name == TOOL)
     words = _words(said)
-    scored = [
-        (len(words & _words(f"{name.replace('_', ' ')} {about}")), name)
-        for name, about in _SKILL.findall(spec.description)
-    ]
-    most = max((score for score, _ in scored), default=0)
-    best = next((name for score, name in scored if score == most), "") if most else ""
+    skill, of_skill = _nearest(words, _LISTED.findall(spec.description))
+    listed = _INTENTS.search(request.system_prompt)
+    intent, most = _nearest(words, _LISTED.findall(listed[1])) if listed else (skill, of_skill)
     suggestion: dict[str, Any] = {
-        "intent": best or "unclear",
-        "confidence": round(min(0.5 + 0.15 * most, 0.95), 2) if best else 0.2,
+        "intent": intent or "unclear",
+        "confidence": round(min(0.5 + 0.15 * most, 0.95), 2) if intent else 0.2,
         "arguments": _arguments(said),
     }
-    return suggestion | ({"intended_skill": best} if best else {})
+    return suggestion | ({"intended_skill": skill} if skill else {})
+
+
+def _nearest(words: frozenset[str], listed: Iterable[tuple[str, str]]) -> tuple[str, int]:
+    """Return what shares most words with what was said, the first of equals, and how many; "" where none shares one."""
+    scored = [(len(words & _words(f"{name.replace('_', ' ')} {about}")), name) for name, about in listed]
+    most = max((score for score, _ in scored), default=0)
+    return (next(name for score, name in scored if score == most), most) if most else ("", 0)
 
 
 def _words(text: str) -> frozenset[str]:

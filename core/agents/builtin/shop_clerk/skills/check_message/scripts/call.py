@@ -1,0 +1,18 @@
+"""Say whether a message arrived, and by which way."""
+
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "shop_desk" / "scripts"))
+
+from desk import desk, serve  # noqa: E402
+
+
+def work(inputs, call):
+    with desk("check_message") as shop:
+        messages = shop["messages"]
+        return {"arrived": bool(messages), "by": messages[-1]["by"] if messages else ""}
+
+
+serve(work)
