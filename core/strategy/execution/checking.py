@@ -17,7 +17,7 @@ from core.strategy.execution.paths import MISSING, filled, known
 from core.strategy.execution.records import Verdict
 from core.strategy.execution.run import Deferred, Frame, Run, Timing, judge
 from core.strategy.execution.scope import Scope
-from core.strategy.schema.outputs import check_output
+from core.strategy.schema.outputs import check_output, prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ async def validate(run: Run, frame: Frame, node: Checked) -> None:
     for name in node.names:
         scope.name(name, node.output)
     held = Frame(frame.compiled, scope, frame.recorder, frame.key, frame.stack, frame.timings)
+    _prepare(run, sources, node)
     budget = min([run.bank.settings.level0_budget_ms, *(one.level0.budget_ms for _, one in sources)])
     async with _Level(run, held, "level0", budget) as level:
         if node.schema is not None:
@@ -82,6 +83,14 @@ def _sources(run: Run, frame: Frame, node: Checked) -> Iterator[tuple[Compiled, 
             probe.at in names for probe in validation.cross
         ):
             yield one, validation
+
+
+def _prepare(run: Run, sources: tuple[tuple[Compiled, Validation], ...], node: Checked) -> None:
+    """Make ready what is made once, so that no check's budget pays for it."""
+    checks = [check for _, one in sources for level in (one.level0, one.level1) if level for check in level.checks]
+    named = {(check.schema_ or "").partition(".")[0] for check in checks if check.at in node.names} | {node.skill}
+    for skill in named & run.bank.schemas.keys():
+        prepare(run.bank.schemas[skill].signature.outputs)
 
 
 class _Level:

@@ -6,6 +6,7 @@ Two keywords are checked by our own: `pattern` by the engine of conditions, whos
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
@@ -32,6 +33,12 @@ def check_output(contract: Mapping[str, Any], output: Any) -> tuple[Wrong, ...]:
         if len(found) == _MOST_WRONG:
             break
     return tuple(found)
+
+
+def prepare(contract: Mapping[str, Any]) -> None:
+    """Compile a contract ahead of a check that is timed; the first one of a process loads the library too."""
+    with contextlib.suppress(ValueError):  # whoever checks by it is told
+        _validator(contract)
 
 
 _KNOWN: dict[int, tuple[Mapping[str, Any], Any]] = {}

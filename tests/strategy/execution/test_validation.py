@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.strategy.execution.later import later
 from core.strategy.execution.records import LevelResult
+from core.strategy.schema import outputs
 from tests.strategy.execution.making import World
 
 
@@ -203,3 +206,20 @@ async def test_a_finding_is_followed_by_a_retry_at_once() -> None:
     result = await world.turn(bank)
     assert (world.called, result.output) == (["pay", "pay"], {"ok": True})
     assert [event["action"] for event in result.trace.of("recovered")] == ["retry"]
+
+
+async def test_what_is_made_once_is_not_paid_for_by_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World().skill("look", {"n": 1}, outputs={"type": "object", "title": "met for the first time"})
+    bank = world.bank("{plan: {run: look, as: x}, validate: {level0: {checks: [{at: x, present: [m], code: GONE}]}}}")
+    slow = outputs._compiled
+
+    def compiled(key: str) -> Any:
+        world.clock._ms += 500  # as loading the library takes
+        return slow(key)
+
+    monkeypatch.setattr(outputs, "_compiled", compiled)
+    result = await world.turn(bank)
+    assert result.code == "GONE"
+    level = result.executions[0].validation_result["level0"]
+    assert level is not None
+    assert (level.overrun, level.unknown) == (False, 0)
