@@ -127,7 +127,7 @@ def schema(
         return int(ExitCode.DONE)
     if found.schemas:
         print_table(
-            ("skill", "effects", "repeat", "usually", "inputs", "needs", "provides", "failure codes"),
+            ("skill", "effects", "repeat", "usually", "inputs", "failure codes"),
             [
                 (
                     name,
@@ -135,8 +135,6 @@ def schema(
                     "safe" if one.idempotent else "not safe",
                     None if one.typical_ms is None else f"{one.typical_ms} ms",
                     ", ".join(one.signature.inputs) or None,
-                    ", ".join(one.context.needs) or None,
-                    ", ".join(one.context.provides) or None,
                     ", ".join(row.code for row in one.failure_modes) or None,
                 )
                 for name, one in sorted(found.schemas.items())

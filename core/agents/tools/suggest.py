@@ -208,8 +208,12 @@ def suggest_tool(
     shadow = tuple(one for _, one in sorted(beside.strategies.items()) if one.file in governed.shadow)
     door = Door(bank, shadow, session, found, shell, open_child, directory / TURNS, agent_id)
     told_faults = tuple(f"not in force: {fault}" for fault in (*faults, *bank.faults))
-    spec = ToolSpec(NAME, f"{_DESCRIPTION}\n\nSkills:\n{_listed(found)}", _parameters(found))
-    return Suggest(door, spec, timeout_s=2 * settings.turn.max_ms / 1000 + _MARGIN_S), told_faults
+    return Suggest(door, suggest_spec(found), timeout_s=2 * settings.turn.max_ms / 1000 + _MARGIN_S), told_faults
+
+
+def suggest_spec(found: tuple[CallableSkill, ...]) -> ToolSpec:
+    """Return the tool as a model sees it: the skills' names and descriptions are all that it is told."""
+    return ToolSpec(NAME, f"{_DESCRIPTION}\n\nSkills:\n{_listed(found)}", _parameters(found))
 
 
 def _settings(governed: Governed) -> tuple[BankSettings, tuple[Fault, ...]]:
