@@ -42,7 +42,7 @@ async def test_it_shows_how_a_run_stands(live: TrainingFiles, empty: ProjectPath
         assert "420 held-out" in text
         assert "trained less base" not in text  # it was not measured yet
         assert "320 of 320 positions measured" in text
-        assert "training cpu-demo seed 0  running 34/60" in text.split("\n")[0]
+        assert "training cpu-demo  running 34/60" in text.split("\n")[0]
         assert "1 training" in text.split("\n")[0]
         assert all(len(line) <= size[0] for line in text.split("\n"))
 
@@ -82,7 +82,7 @@ async def test_a_home_that_only_trained_opens_on_training_and_is_headed_by_it(
         text = await until(app, pilot, lambda text: "step 60 of 60" in text)
         assert app.frame.active == "training"
         head = text.split("\n")[0]
-        assert "training cpu-demo seed 1  finished  trained 70.7 %" in head
+        assert "training cpu-demo  finished trained 70.7 %" in head
         assert "example" not in head
         assert "score" not in head
         await pilot.press("4")

@@ -47,8 +47,9 @@ def _state_line(view: ConsoleView, width: int, *, isolation: str, read_only: boo
     if waiting:
         right.append((f" {waiting} to decide: 6 ", "mark"))
     live = len(view.sessions.live)
-    right.append((f" {live} live" if live else " idle", "good" if live else "dim"))
     trained = len(view.training.live)
+    if live or of_agent or not trained:
+        right.append((f" {live} live" if live else " idle", "good" if live else "dim"))
     if trained:
         right.append((f"  {trained} training", "good"))
     if of_agent and board.is_example and not live:

@@ -33,7 +33,7 @@ class Coming(Pane, can_focus=True):
 
     def heading(self) -> Line:
         """Name what the pane is about, where that is no agent."""
-        return (("  training", "strong"),) if self.pane_id == "training" else ()
+        return ((" training", "strong"),) if self.pane_id == "training" else ()
 
 
 def first_panes(main: str) -> Iterator[Pane]:

@@ -34,14 +34,12 @@ def state_of(run: TrainingRun) -> Span:
 def heading_of(run: TrainingRun) -> Line:
     """Return a run as the status row says it: what it trains, how it stands, and what it came to."""
     word, tone = state_of(run)
-    seed = "" if run.seed is None else f" seed {run.seed}"
-    told: list[Span] = [("  training ", "dim"), (f"{run.preset}{seed}" if run.preset else run.id, "strong")]
-    told.append((f"  {word}", tone))
+    told: list[Span] = [(" training ", "dim"), (run.preset or run.id, "strong"), (f"  {word}", tone)]
     if run.last is not None and run.last.step < run.last.steps:
         told.append((f" {run.last.step}/{run.last.steps}", "dim"))
     trained = None if run.untrained else run.heldout("trained")
     if trained is not None:
-        told += [("  trained ", "dim"), (shown(trained.success_micro, "share"), "strong")]
+        told += [(" trained ", "dim"), (shown(trained.success_micro, "share"), "strong")]
     return tuple(told)
 
 
