@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.state.paths import ProjectPaths
-from core.strategy.bank import assign, executions
+from core.strategy.bank import assign, executions, shadow
 from core.strategy.bank.assign import User
 from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.bank.comparison import Comparison
 from core.strategy.bank.states import Actor, Step
 from core.strategy.execution.records import Execution
 from core.strategy.feedback.ab_report import ab_report, settle
@@ -128,6 +129,7 @@ version: 5
 rollout:
   stages: [{percent: 100, hold_hours: 0}]
   ab: {against: 4, split: 50, min_samples: 100}
+  shadow: {by: [age_band]}
 """
 
 
@@ -233,3 +235,27 @@ def test_a_strategy_without_a_test_says_how_to_get_one(shop: Path) -> None:
     ended = strategy(shop, "ab", NAME)
     assert ended.code == 1
     assert "in gray, so none is tested" in ended.err
+
+
+@pytest.mark.meets("S71", "S72")
+def test_the_report_of_a_shadow_run_is_by_group_of_users(shop: Path) -> None:
+    held = released(shop)
+    assert "was not compared in a turn yet" in out(shop, "report", NAME)
+    for number in range(60):
+        old = number % 3 == 0  # the version fires no more for elderly people
+        comparison = Comparison(
+            time=NOW.isoformat(), session=f"s{number}", turn=1, strategy_id=NAME, old_version=4, new_version=5,
+            same={"path": not old, "output": None if number % 2 else not old, "validation": True}, fired_old=True,
+            fired_new=not old, code_old="", code_new="", latency_old=100.0, latency_new=80.0,
+            withheld=("apply_refund",) if number % 2 else (), user={"age_band": "60+" if old else "31-50"},
+        )  # fmt: skip
+        shadow.append(held, comparison)
+    told = strategy(shop, "report", NAME, "--json").document
+    assert (told["whole"]["turns"], told["withheld"]) == (60, 30)
+    assert told["whole"]["differs"]["output"]["count"] == 30
+    assert [row["value"] for row in told["segments"]] == ["60+", "31-50"]
+    assert "lost" in told["segments"][0]["suspicious"]
+    assert "100 to 80 ms" in out(shop, "report", NAME, "--version", "5")
+    missing = strategy(shop, "report", NAME, "--version", "9")
+    assert missing.code == 2
+    assert "never published" in missing.err

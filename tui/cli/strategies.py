@@ -34,6 +34,7 @@ _LATE = {
     ),
     "nightly": ("tui.cli.strategy_feedback", "nightly", "Do what time brings; safe to run twice."),
     "ab": ("tui.cli.strategy_feedback", "ab", "Show an A/B test: both arms, the reported rule and ours."),
+    "report": ("tui.cli.strategy_report", "report", "Compare a version with the one before, by group of users."),
     "review": ("tui.cli.strategy_review", "review", "List, approve or reject what waits for a person."),
     "import": ("tui.cli.strategy_writing", "import_", "Bring a draft in the text form into the bank."),
     "schema": ("tui.cli.strategy_writing", "schema", "Show, check or draft the schemas of an agent's skills."),
