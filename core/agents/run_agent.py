@@ -225,7 +225,7 @@ def _governed(agent: AgentPaths, config: AgentConfig, spec: TargetSpec) -> Gover
         return None
     from .in_force import governed
 
-    return governed(agent, config, spec.user)
+    return governed(agent, config, spec.user, spec.model.model_id)
 
 
 def readable_state(agent: AgentPaths) -> tuple[Path, ...]:

@@ -170,6 +170,20 @@ async def test_checks_of_level_2_end_after_the_answer_and_are_kept(agent: AgentP
     assert (verdict["verdict"], verdict["code"]) == ("failed", "RISK")
 
 
+@pytest.mark.meets("S20", "S118")
+async def test_a_release_adapts_a_strategy_to_the_model_of_a_users_session(agent: AgentPaths) -> None:
+    place = bank(agent)
+    (place.root / "shop").mkdir(parents=True)
+    (place.root / "shop" / "shop.refund.release.yaml").write_text(
+        "schema: release/v1\nid: shop.refund\nversion: 1\ncompat:\n  models:\n"
+        "    rehearsal-1: {status: adapted, settings: {intent.confidence: 0.99}}\n"
+    )
+    for user, strategy in ((User("u-1"), ""), (None, "shop.refund")):
+        outcome, _ = await ask(agent, "I want a refund for order A-17", user)
+        (turn,), _ = turns.read(place.records, outcome.session_id)
+        assert turn.strategy == strategy  # a measurement knows the state's own files alone
+
+
 async def test_a_faulty_strategy_is_left_out_and_told(agent: AgentPaths) -> None:
     (agent.state / "strategies" / "shop" / "shop.refund.yaml").write_text("schema: strategy/v1\nid: shop.refund\n")
     outcome, _ = await ask(agent, "I want a refund for order A-17")

@@ -73,3 +73,11 @@ def test_a_version_in_shadow_runs_beside_and_governs_nothing(agent: AgentPaths) 
     assert found.files == {f"shop/{ID}.yaml": text(1, "old")}
     assert found.shadow == {f"shop/{ID}.yaml": text(2, "new")}
     assert found.user == {"id": "u", "device": "ios"}
+
+
+def test_a_release_file_with_a_fault_stops_nobody_and_is_told(agent: AgentPaths) -> None:
+    (bank_of(agent.project).root / "shop" / f"{ID}.release.yaml").write_text("schema: release/v1\n")
+    found = governed(agent, config(agent), User("u"), "m")
+    assert found is not None
+    assert found.fits == {}
+    assert found.told[0].startswith(f"not adapted to the model: shop/{ID}.release.yaml:1:1: id: is missing")

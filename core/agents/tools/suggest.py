@@ -17,6 +17,7 @@ from core.agents.governed import Governed
 from core.agents.tool import ToolContext, ToolResult
 from core.agents.tools.commands import Shell
 from core.foundation import strict_json
+from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
 from core.models.interface import ToolSpec
 from core.state.jsonlines import append_record
@@ -25,6 +26,7 @@ from core.strategy.bank.shadow import shadow_turn
 from core.strategy.bank.turns import Turn
 from core.strategy.documents.reading import Fault, FaultyFileError, read
 from core.strategy.documents.release import BankSettings
+from core.strategy.execution.adapting import for_model
 from core.strategy.execution.clock import RealClock
 from core.strategy.execution.compiled import Compiled
 from core.strategy.execution.compiler import CompiledBank, compile_bank
@@ -201,19 +203,31 @@ def suggest_tool(
     """
     settings, faults = _settings(governed)
     schemas = {one.schema.skill: one.schema for one in found}
-    bank = compile_bank(governed.files, settings, schemas)
-    beside = compile_bank({**governed.files, **governed.shadow}, settings, schemas, bank)
+    plain = compile_bank(governed.files, settings, schemas)
+    bank, unfit = _fitted(plain, governed)
+    beside, _ = _fitted(compile_bank({**governed.files, **governed.shadow}, settings, schemas, plain), governed)
     directory.mkdir(parents=True, exist_ok=True)
     session = SessionState(session_id, ContextStore(directory / "strategy-context.sqlite"), governed.user)
     shadow = tuple(one for _, one in sorted(beside.strategies.items()) if one.file in governed.shadow)
     door = Door(bank, shadow, session, found, shell, open_child, directory / TURNS, agent_id)
-    told_faults = tuple(f"not in force: {fault}" for fault in (*faults, *bank.faults))
+    told_faults = (*(f"not in force: {fault}" for fault in (*faults, *bank.faults)), *governed.told, *unfit)
     return Suggest(door, suggest_spec(found), timeout_s=2 * settings.turn.max_ms / 1000 + _MARGIN_S), told_faults
 
 
 def suggest_spec(found: tuple[CallableSkill, ...]) -> ToolSpec:
     """Return the tool as a model sees it: the skills' names and descriptions are all that it is told."""
     return ToolSpec(NAME, f"{_DESCRIPTION}\n\nSkills:\n{_listed(found)}", _parameters(found))
+
+
+def _fitted(bank: CompiledBank, governed: Governed) -> tuple[CompiledBank, tuple[str, ...]]:
+    """Return the bank as it is for the Session's model, and a sentence for each setting that fits nothing (S118)."""
+    told: list[str] = []
+    for strategy_id, settings in sorted(governed.fits.items()):
+        try:
+            bank = for_model(bank, {strategy_id: settings})
+        except UsageError as error:
+            told.append(f"not adapted to the model: {error}")
+    return bank, tuple(told)
 
 
 def _settings(governed: Governed) -> tuple[BankSettings, tuple[Fault, ...]]:
