@@ -216,7 +216,7 @@ def test_a_model_is_tried_kept_and_a_change_is_blocked_while_red(shop: Path) -> 
     assert text.startswith("# by hand\n")
     assert "rollout:  # slowly" in text
     release = read(text, Release, "x")[0]
-    assert release.compat.models[model].status == verdicts[NAME]
+    assert release.compat.models["rehearsal-1"].status == verdicts[NAME]
     assert "RED incompatible" in out(shop, "matrix")
     assert strategy(shop, "matrix", "--change", model).code == 0  # nothing is in force yet
     activate(held, "service.notify", 1)

@@ -45,7 +45,7 @@ def matrix(
             "--agent and --write belong to --try.", hint="exuvia strategy matrix --try PROVIDER/ID --agent AGENT"
         )
     if wanted is not None:
-        return _change(place, wanted, as_json=as_json)
+        return _change(place, wanted.partition("/")[2] or wanted, as_json=as_json)
     _show(place, as_json=as_json)
     return int(ExitCode.DONE)
 
@@ -125,6 +125,7 @@ def _try(place: Place, tried: str, agent_id: str | None, *, write: bool, as_json
         raise UsageError("Whose prompt shall the model get?", hint="Name the agent that it would serve: --agent AGENT")
     agent, bank = place.agent(agent_id), bank_of(place.project)
     pair, _ = chosen_model(place, tried)
+    model = pair["model_id"]  # release files know models by their id
     compiled = as_written(bank, skills_of(place.project, agent_id).schemas)
     names = sorted(_releases(bank))
     prompt = decode(agent.agents_md.read_bytes()) if agent.agents_md.is_file() else ""
@@ -134,7 +135,7 @@ def _try(place: Place, tried: str, agent_id: str | None, *, write: bool, as_json
         try:
             named = ModelRef(entry.ref.provider, entry.ref.model_id)
             ask = asking(provider, named, suggest_spec(callables(agent.skills)[0]), prompt)
-            return await regression(compiled, names, ask, tried, datetime.now(UTC))
+            return await regression(compiled, names, ask, model, datetime.now(UTC))
         finally:
             await provider.aclose()
 
@@ -145,13 +146,13 @@ def _try(place: Place, tried: str, agent_id: str | None, *, write: bool, as_json
             authored = compiled.strategies[one.cell.strategy_id].strategy
             write_fit(bank, one.cell, authored.version)
     if as_json:
-        print_json({"model": tried, "verdicts": [asdict(one) for one in found], "written": write})
+        print_json({"model": model, "verdicts": [asdict(one) for one in found], "written": write})
         return int(ExitCode.FAILED if red else ExitCode.DONE)
     if not found:
         say("No strategy has a trigger that could be tried.")
         return int(ExitCode.DONE)
     print_table(
-        ("strategy", tried, "examples", "right", "what helps"),
+        ("strategy", model, "examples", "right", "what helps"),
         [
             (
                 one.cell.strategy_id,

@@ -15,7 +15,7 @@ from core.strategy.bank.serving import arms
 from core.strategy.bank.states import Actor, Standing, moment, newest
 from core.strategy.bank.tracked import tracked
 from core.strategy.documents.release import AbTest
-from core.strategy.feedback.ab import Day, Rule, Verdict, first_decision, judge
+from core.strategy.feedback.ab import Day, Rule, Verdict, first_decision, judge, rule_of
 from core.strategy.feedback.ab_counts import Metrics, daily, metrics
 
 ENGINE = Actor("A/B test", person=False)
@@ -73,7 +73,7 @@ def ab_report(bank: Bank, strategy_id: str, now: datetime) -> AbReport:
         for session, keys in latest(read_outcomes(bank.records, since=since)).items()
         if SURVEY in keys and isinstance(keys[SURVEY].value, int | float) and not isinstance(keys[SURVEY].value, bool)
     }
-    rule = Rule(test.min_days, test.fallback_drop_rel, test.min_samples, test.alpha)
+    rule = rule_of(test)
     first, second = daily(both.old, both.new)
     verdict = first_decision(first, second, rule) or (judge(first, second, rule) if first else None)
     old, new = metrics(both.old, answers), metrics(both.new, answers)
