@@ -76,6 +76,10 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel_names: set[str]) -> No
         "benchmarks/data-chores/CASE-*/statement/README.md",
         "benchmarks/data-chores/CASE-*/rubric/checks.yaml",
         "benchmarks/data-chores/material/contract.yaml",
+        "benchmarks/shop-service/CASE-*/statement/shop.json",
+        "core/agents/builtin/shop_clerk/agent.yaml",
+        "core/agents/builtin/shop_clerk/skills/*/scripts/call.py",
+        "core/agents/builtin/shop_clerk/strategies/*/*.yaml",
         "exuvia-*.dist-info/licenses/LICENSE",
     ],
 )

@@ -13,6 +13,7 @@ from core.agents.isolation.policy import IsolationPolicy
 from core.agents.tool import BackgroundWork, Tool, ToolContext, ToolResult
 from core.agents.tools.commands import ExecCommand, InputCommand, KillCommand, Shell, private_home
 from core.agents.tools.files import READ_FILE, EditFile, Reach, ReadFile, WriteFile
+from core.evolution import strategy_edits
 from core.evolution.case_files import oddities
 from core.evolution.events import EventName, Journal
 from core.evolution.optimizer_view import visible_sessions
@@ -25,7 +26,8 @@ from core.traces.listing import session_head
 
 def public_state(agent: AgentPaths) -> tuple[Path, ...]:
     """Return what a role may read of an Agent State: never its vault, memory or schedules."""
-    return tuple(path.resolve() for path in (agent.agents_md, agent.config, agent.skills))
+    strategies = agent.state / strategy_edits.ROOT
+    return tuple(path.resolve() for path in (agent.agents_md, agent.config, agent.skills, strategies))
 
 
 def builtin_library() -> Path | None:

@@ -14,6 +14,7 @@ from core.agents.builtin import SHOP_CLERK, make, names
 from core.agents.in_force import governed
 from core.agents.isolation.support import probe
 from core.foundation.errors import ConflictError, NotFoundError
+from core.models.rehearsal.lesson_library import lessons
 from core.skillrepo.document import installed
 from core.state.agents import read_agent
 from core.state.paths import AgentPaths
@@ -167,6 +168,18 @@ async def test_with_its_first_strategies_a_refund_gets_stuck_at_an_empty_answer(
         "suggest_human_handoff",
     ]
     assert sum(points(served.workspace, case).values()) == 0
+
+
+@confined
+@pytest.mark.meets("S30", "S38", "S88")
+@pytest.mark.parametrize("case", ["CASE-003-slow-day", "CASE-005-text-me", "CASE-008-says-done"])
+async def test_with_later_strategies_the_customer_is_served_whatever_fails(agent: AgentPaths, case: str) -> None:
+    for lesson in lessons():
+        if lesson.id in ("look-again", "second-channel"):
+            path = agent.state / lesson.path
+            path.write_text(lesson.next_version(path.read_text()))
+    served = await serve(agent, case)
+    assert sum(points(served.workspace, case).values()) == 100, (served.desk, served.answer)
 
 
 @confined

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from core.models.rehearsal.choosing import SERVICE
 from core.models.rehearsal.lesson_library import lessons, parse
 from core.models.rehearsal.target_statement import KINDS
 from core.state.yaml12 import load
@@ -49,9 +50,11 @@ def test_the_library_offers_all_kinds_of_edit() -> None:
     assert edits.count("skill") >= 6
     for lesson in lessons():
         assert lesson.hypothesis
-        assert set(lesson.kinds) <= set(KINDS)
+        assert set(lesson.kinds) <= {*KINDS, SERVICE}
         assert set(lesson.related) <= set(BY_ID) - {lesson.id}
         assert (lesson.edit == "skill") == bool(lesson.skill)
+        assert (lesson.edit == "strategy") == bool(lesson.strategy)
+        assert lesson.builds_on in {"", *BY_ID}
         assert bool(lesson.settings) == (lesson.edit == "config")
 
 

@@ -64,7 +64,7 @@ def _spec(seed: int, approve: str, *, headless: bool, allow_unisolated: bool, re
     )
 
 
-def _set_aside(home: Path) -> None:
+def set_aside(home: Path) -> None:
     """Move an earlier demonstration away, whole; nothing of it is lost."""
     if home.exists():
         aside = home.with_name(home.name + datetime.now().astimezone().strftime("-%Y%m%d-%H%M%S"))
@@ -218,7 +218,7 @@ def _told(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _confinement(allow_unisolated: bool) -> bool:
+def confinement(allow_unisolated: bool) -> bool:
     """Return whether to run unisolated: asked for, or agreed to where this machine cannot confine (DECISIONS 5)."""
     from core.agents.isolation.support import probe
 
@@ -278,11 +278,11 @@ def demo(
         from tui.boot import check_terminal
 
         check_terminal()
-    unisolated = _confinement(allow_unisolated)
+    unisolated = confinement(allow_unisolated)
     root = (Path(named_home(None) or demo_home()) if home is None else home).expanduser().absolute()
     read_only = keep_read_only(root)
     if fresh:
-        _set_aside(root)
+        set_aside(root)
     ensure_home(root)
     project = HomePaths(root).project(DEFAULT_PROJECT)
     run_id = _begin(project, _spec(seed, approve, headless=headless, allow_unisolated=unisolated, rehearsal=rehearsal))

@@ -23,6 +23,7 @@ from tui.cli.strategy_lines import stage_words, standing_facts
 from tui.cli.strategy_moves import approve, archive, enforce, gray, publish, rollback, shadow, submit
 
 _LATE = {
+    "demo": ("tui.cli.strategy_demo", "demo", "Watch what strategies are worth, offline."),
     "board": ("tui.cli.strategy_board", "board", "Show what was executed lately: rates, validation, alarms, domains."),
     "domain": ("tui.cli.strategy_board", "domain", "List domains with owner and review, or say that one was reviewed."),
     "outcome": ("tui.cli.strategy_outcome", "outcome", "Tell what became of a session: resolved or not, satisfaction."),

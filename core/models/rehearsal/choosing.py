@@ -16,6 +16,9 @@ from core.models.rehearsal.target_statement import recognise, words
 from core.models.rehearsal.transcript import draw
 
 EDITS_LIMIT = 3  # related edits of one Candidate
+SERVICE = "service"
+"""The kind of chore that is a customer at the shop's desk."""
+_DESK = "shop.json"
 _FILE = re.compile(r"`([\w./-]+(?:\.\w+|/))`")
 _CHANCE = 12.0  # points of average by which a seed may move a lesson up
 _NEW_KIND = 8.0  # what a kind of edit that was not tried yet is worth
@@ -70,21 +73,28 @@ class Record:
         """Tell whether a lesson may be tried: not there, not refused, and not refuted by what it did."""
         if lesson.id in self.in_force or lesson.id in self.refused:
             return False
+        if lesson.builds_on and lesson.builds_on not in self.in_force:
+            return False
         return lesson.id not in self.effect or self.effect[lesson.id] > _EFFECT
 
 
 def kind_of(statement: str) -> str:
     """Return the kind of chore that a public statement asks for."""
-    return recognise(statement, _FILE.findall(statement))
+    named = _FILE.findall(statement)
+    return SERVICE if _DESK in named else recognise(statement, named)
 
 
 def affected(lesson: Lesson, seen: Seen) -> list[str]:
-    """Return the Cases that a lesson claims to help: those of its kinds, or, where it names none, of its words."""
+    """Return the Cases that a lesson claims to help: those of its kinds, or, where it names none, of its words.
+
+    A strategy is for one problem among the many of its kind: it claims those that are of its words too.
+    """
 
     def speaks_to(case: str) -> bool:
+        worded = not lesson.words or bool(set(lesson.words) & set(words(seen.statements.get(case, ""))))
         if lesson.kinds:
-            return seen.kinds.get(case) in lesson.kinds
-        return not lesson.words or bool(set(lesson.words) & set(words(seen.statements.get(case, ""))))
+            return seen.kinds.get(case) in lesson.kinds and (worded or lesson.edit != "strategy")
+        return worded
 
     return [case for case in sorted(seen.scores) if seen.scores[case] < 100 and speaks_to(case)]
 

@@ -4,20 +4,24 @@ A lesson is a file `lessons/<id>.md`:
 
     ---
     id: documents-first
-    edit: agents_md | skill | config
+    edit: agents_md | skill | strategy | config
     kinds: [table, log]            kinds of chore it claims to help (`target_statement.KINDS`)
     words: [dates, notes]          words of public statements or symptoms that call for it
     symptoms: [turn-limit]         what was seen of a run: low-score, turn-limit
     hypothesis: one sentence
     expected_gain: 8               points of the average that its author hoped for
     skill: tidy-records            only for edit: skill, the directory's name
+    strategy: shop.refund          only for edit: strategy, the strategy's id
+    builds_on: documents-first     a lesson that must be in force before this one may be tried
     related: [more-turns]          lessons that its author would try together with it, in one bounded Candidate
     ---
-    the text of the edit: a section for AGENTS.md, a whole SKILL.md, or `key: value` lines of the configuration
+    the text of the edit: a section for AGENTS.md, a whole SKILL.md, a whole strategy (of whatever version), or
+    `key: value` lines of the configuration
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,8 +30,9 @@ from typing import Literal
 
 from core.models.rehearsal.transcript import front_matter
 
-Edit = Literal["agents_md", "skill", "config"]
-_EDITS: tuple[Edit, ...] = ("agents_md", "skill", "config")
+Edit = Literal["agents_md", "skill", "strategy", "config"]
+_EDITS: tuple[Edit, ...] = ("agents_md", "skill", "strategy", "config")
+_VERSION = re.compile(r"^version: *(\d+) *$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +49,16 @@ class Lesson:
     skill: str
     related: tuple[str, ...]
     body: str
+    strategy: str = ""
+    builds_on: str = ""
 
     @property
     def path(self) -> str:
         """Where the edit goes, relative to the agent's state."""
         if self.edit == "skill":
             return f"skills/{self.skill}/SKILL.md"
+        if self.edit == "strategy":
+            return f"strategies/{self.strategy.partition('.')[0]}/{self.strategy}.yaml"
         return "AGENTS.md" if self.edit == "agents_md" else "system_config.yaml"
 
     @property
@@ -65,6 +74,14 @@ class Lesson:
         if self.body.strip() in current:
             return current
         return current.rstrip("\n") + "\n\n" + self.body.strip("\n") + "\n"
+
+    def next_version(self, current: str | None) -> str:
+        """Return the strategy as the version after the one in `current`, the first where there is none."""
+        found = _VERSION.search(current or "")
+        if found is None:
+            return self.body
+        told = f"version: {int(found[1]) + 1}\nparent_version: {found[1]}"
+        return _VERSION.sub(told, self.body, count=1)
 
 
 def _value(text: str) -> int | float | bool | str:
@@ -99,6 +116,8 @@ def parse(text: str) -> Lesson:
         skill=fields.get("skill", ""),
         related=_names(fields.get("related", "")),
         body=body,
+        strategy=fields.get("strategy", ""),
+        builds_on=fields.get("builds_on", ""),
     )
 
 

@@ -150,18 +150,17 @@ class _Turn:
             return None
         return {"session_id": session, "from": max(_TRACE_RECORDS, total - _TRACE_RECORDS), "count": _TRACE_RECORDS}
 
-    def _agents_md_path(self) -> str:
-        return f"{(self._state.get('paths') or {}).get('agent_state', '')}/AGENTS.md"
+    def _state_path(self, path: str) -> str:
+        return f"{(self._state.get('paths') or {}).get('agent_state', '')}/{path}"
 
-    def _agents_md(self) -> str | None:
-        """Return AGENTS.md as read since the last decision, or None where it must be read (again)."""
-        path = self._agents_md_path()
+    def _read_since_decided(self, path: str) -> bool:
+        """Tell whether a file was read, or found missing, since the last decision: that may have changed it."""
         for step in reversed(self._talk.steps):
             if step.name == "decide" and step.ok:
-                return None
+                return False
             if step.name == "read_file" and step.argument("file_path") == path and step.output is not None:
-                return self._talk.file(path) or ""
-        return None
+                return True
+        return False
 
     def _seen(self) -> Seen:
         scores = self._scores()
@@ -183,9 +182,10 @@ class _Turn:
             return self._read("I read the public statements.", unread)
         if (arguments := self._unread_trace()) is not None:
             return self._say("I look at what the agent did in its weakest run.", "read_trace", arguments)
-        current = self._agents_md()
-        if current is None:
-            return self._read("I read the agent's rules as they stand.", [self._agents_md_path()])
+        rules = self._state_path("AGENTS.md")
+        if not self._read_since_decided(rules):
+            return self._read("I read the agent's rules as they stand.", [rules])
+        current = self._talk.file(rules) or ""
         seen, library = self._seen(), lessons()
         record = record_of(self._talk, library, seen, _NOT_THE_LESSON)
         measured = [entry for entry in self._state.get("history") or [] if entry.get("decision") != "unevaluable"]
@@ -193,13 +193,18 @@ class _Turn:
         proposal = choose(library, seen, record, rounds_left=left, seed=self._seed)
         if proposal is None:
             return self._stop("No admissible hypothesis is left that the evidence supports.")
+        unread = [self._state_path(one.path) for one in proposal.lessons if one.edit == "strategy"]
+        unread = [path for path in unread if not self._read_since_decided(path)]
+        if unread:
+            return self._read("I read the strategy as it stands.", unread)
+        standing = {one.path: self._talk.file(self._state_path(one.path)) for one in proposal.lessons}
         return self._say(
             texts.thought(proposal, seen),
             "propose_candidate",
             {
                 "hypothesis": proposal.hypothesis,
                 "prediction": {"overall": "higher", "cases": expectations(proposal, seen, record)},
-                "edits": _edits(proposal, current, seen),
+                "edits": _edits(proposal, {**standing, "AGENTS.md": current}, seen),
             },
         )
 
@@ -248,14 +253,18 @@ class _Turn:
         return scores, failed if isinstance(failed, list) else [], runs
 
 
-def _edits(proposal: Proposal, agents_md: str, seen: Seen) -> list[dict[str, Any]]:
-    edits = [_edit(lesson, agents_md, texts.why(lesson, seen)) for lesson in proposal.lessons]
+def _edits(proposal: Proposal, standing: Mapping[str, str | None], seen: Seen) -> list[dict[str, Any]]:
+    edits = [_edit(lesson, standing.get(lesson.path), texts.why(lesson, seen)) for lesson in proposal.lessons]
     gone = "The tasks that it speaks to got worse with it."
     return edits + [{"path": lesson.path, "delete": True, "why": gone} for lesson in proposal.removed]
 
 
-def _edit(lesson: Lesson, agents_md: str, why: str) -> dict[str, Any]:
+def _edit(lesson: Lesson, standing: str | None, why: str) -> dict[str, Any]:
     if lesson.edit == "config":
         return {"path": lesson.path, "set": dict(lesson.settings), "why": why}
-    content = lesson.agents_md(agents_md) if lesson.edit == "agents_md" else lesson.body
+    content = lesson.body
+    if lesson.edit == "agents_md":
+        content = lesson.agents_md(standing or "")
+    elif lesson.edit == "strategy":
+        content = lesson.next_version(standing)
     return {"path": lesson.path, "content": content, "why": why}
