@@ -150,6 +150,21 @@ def test_a_fault_makes_the_check_fail_and_says_where(shop: Path, file: str, old:
     assert said in ended.out
 
 
+def test_only_what_changed_is_simulated_where_that_is_asked(shop: Path) -> None:
+    names = sorted(bank_of(project(shop)).files())
+    for name in names:
+        if name != NAME:  # its text names a version before it that this bank never had
+            out(shop, "publish", name)
+    told = strategy(shop, "check", "--changed", "--json").document
+    assert told["changed"] == [one["strategy"] for one in told["simulated"]] == [NAME]
+    replaced(shop, f"aftersale/{NAME}.yaml", "parent_version: 3\n", "")
+    out(shop, "publish", NAME)
+    assert strategy(shop, "check", "--changed", "--json").document["simulated"] == []
+    both = strategy(shop, "check", "--changed", NAME)
+    assert both.code == 2
+    assert "exclude each other" in both.err
+
+
 @pytest.mark.meets("S46", "S90")
 def test_the_check_looks_at_skills_and_prompts_too(shop: Path) -> None:
     agent = project(shop).agent(AGENT)

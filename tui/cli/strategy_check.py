@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from core.foundation.errors import ExitCode
+from core.foundation.errors import ExitCode, UsageError
 from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.documents.strategy import Strategy
 from tui.cli.common import Place, here, json_option, place_options, print_json, print_table, say
@@ -16,19 +16,24 @@ _SHOWN = 200
 
 @click.command(epilog="Examples:  exuvia strategy check   |   exuvia strategy check aftersale.paid_no_parcel --json")
 @click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option("--changed", is_flag=True, help="Simulate only strategies whose text is not published as it is.")
 @click.option("--agent", "agent_id", metavar="AGENT", help="With the skills of this agent (else of all).")
 @json_option
 @place_options
-def check(names: tuple[str, ...], agent_id: str | None, as_json: bool, place: Place) -> int:
+def check(names: tuple[str, ...], changed: bool, agent_id: str | None, as_json: bool, place: Place) -> int:
     """Check the bank: syntax, simulated paths, impact of what changed, routing tests, the laws. Exits 1 on an error.
 
-    With IDs only those are simulated; syntax and routing are always those of the whole bank. Nothing is written and no
+    With IDs or --changed only those are simulated; syntax and routing are always those of the whole bank. Nothing is written and no
     skill is called.
     """
     from core.strategy.governance.checked import check_project
 
     _known(place, agent_id)
-    report = check_project(place.project, agent_id, only=names or None)
+    if changed and names:
+        raise UsageError("--changed and IDs exclude each other.", hint="Leave out one of the two.")
+    entries = bank_of(place.project).entries() if changed else ()
+    new = tuple(entry.id for entry in entries if entry.authored is not None and not entry.published)
+    report = check_project(place.project, agent_id, only=new if changed else names or None)
     if as_json:
         print_json(report.to_json())
         return int(report.exit_code)
