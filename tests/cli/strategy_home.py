@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -118,3 +119,13 @@ async def _turns(project: ProjectPaths, seed: int) -> tuple[Turn, ...]:
             turns.append(held.records, turn)
             kept.append(turn)
     return tuple(kept)
+
+
+def ran(home: Path) -> tuple[Execution, ...]:
+    """Return what the home's log holds: the tests compare with it, since the shop's strategies change."""
+    return executions.read(bank_of(ProjectPaths(home / "default_project")).records).executions
+
+
+def turns_of(runs: Iterable[Execution]) -> set[tuple[str, int]]:
+    """Return the turns in which executions ran."""
+    return {(one.session, one.turn) for one in runs}

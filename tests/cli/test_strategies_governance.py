@@ -25,7 +25,7 @@ from core.strategy.schema.directory import skills_of
 from core.strategy.shop.banks import bank_files, settings
 from core.strategy.shop.toolbox import schemas
 from tests.cli.program import tree_hash
-from tests.cli.strategy_home import AGENT, NAME, keep_turns, out, strategy
+from tests.cli.strategy_home import AGENT, NAME, keep_turns, out, ran, strategy, turns_of
 from tests.strategy.feedback.making import execution
 
 ADA = Actor("ada", person=True)
@@ -94,13 +94,13 @@ def test_what_an_agent_holds_in_its_state_is_in_force_too(shop: Path) -> None:
 
 @pytest.mark.meets("S5", "S6")
 def test_the_advisor_counts_and_warns_of_many_skills(shop: Path) -> None:
-    assert "47 skills, 0 kinds of task" in out(shop, "advise")
+    assert f"{len(schemas())} skills, 0 kinds of task" in out(shop, "advise")
     keep_turns(project(shop))
     told = strategy(shop, "advise", "--json").document
-    assert told["tasks"] == 73
+    assert told["tasks"] == len(turns_of(ran(shop)))
     assert told["kinds"] >= 5
     assert told["layers"]
-    assert "47 skills for" in told["banner"]
+    assert f"{len(schemas())} skills for" in told["banner"]
     assert told["reason"] in out(shop, "advise", "--agent", AGENT)
 
 
@@ -118,9 +118,9 @@ plan: {run: answer_faq, timeout_ms: 900}
 
 @pytest.mark.meets("S123", "S124", "S125")
 def test_a_strategy_that_swallows_others_is_found_and_the_way_out_named(shop: Path) -> None:
-    keep_turns(project(shop))
+    kept = keep_turns(project(shop))
     calm = strategy(shop, "conflicts", "--json").document
-    assert (calm["conflicts"], calm["turns"], calm["rate"]) == ([], 73, 0)
+    assert (calm["conflicts"], calm["turns"], calm["rate"]) == ([], len(kept), 0)
     (bank(shop).root / "service" / "service.anything.yaml").write_text(BROAD)
     told = strategy(shop, "conflicts", "--json").document
     swallowed = {one["swallowed"]: one for one in told["conflicts"] if one["by"] == "service.anything"}
@@ -137,7 +137,9 @@ def test_the_table_of_troubles_comes_with_what_the_records_show(shop: Path) -> N
     for name in ("logged_success", "other_path", "swallowed", "heavy", "left_out"):
         assert f"{name}: " in text
     assert "not measured here" in text
-    assert "FOUND aftersale.pay_back: success is logged, but 3 probes found no effect" in text
+    false = sum(one.strategy_id == "aftersale.pay_back" and one.ok and one.pseudo_success is True for one in ran(shop))
+    assert false > 0
+    assert f"FOUND aftersale.pay_back: success is logged, but {false} probes found no effect" in text
     one = strategy(shop, "troubles", "heavy", "--json").document
     assert [row["name"] for row in one["troubles"]] == ["heavy"]
     assert one["found"] == []

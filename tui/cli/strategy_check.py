@@ -23,8 +23,8 @@ _SHOWN = 200
 def check(names: tuple[str, ...], changed: bool, agent_id: str | None, as_json: bool, place: Place) -> int:
     """Check the bank: syntax, simulated paths, impact of what changed, routing tests, the laws. Exits 1 on an error.
 
-    With IDs or --changed only those are simulated; syntax and routing are always those of the whole bank. Nothing is written and no
-    skill is called.
+    With IDs or --changed only those are simulated; syntax and routing are always those of the whole bank. Nothing is
+    written and no skill is called.
     """
     from core.strategy.governance.checked import check_project
 
