@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import click
 import pytest
 
 from core.state import audit
@@ -11,6 +13,7 @@ from core.state.paths import ProjectPaths
 from core.state.versions import next_version
 from core.strategy.bank.bank import bank_of
 from tests.cli.program import call
+from tui.cli.strategies import strategy
 
 NAME = "shop.late_parcel"
 
@@ -128,3 +131,11 @@ def test_filters_and_what_is_not_there(home: Path) -> None:
     assert missing.code == 2
     assert "strategy list" in missing.err
     assert call("strategy", "history", "--git", "--home", str(home)).code == 2
+
+
+def test_the_groups_help_names_every_command_once_below_its_task() -> None:
+    told = call("strategy", "--help").out
+    headings = re.findall(r"^([A-Z].*):$", told, re.MULTILINE)
+    assert headings == ["Options", "See", "Write", "Release", "Watch and learn", "Keep order"]
+    names = re.findall(r"^  ([a-z]+)  ", told, re.MULTILINE)
+    assert sorted(names) == strategy.list_commands(click.Context(strategy))

@@ -54,8 +54,17 @@ _LATE = {
     ),
 }
 
+_PARTS = {
+    "See": ("list", "show", "diff", "history", "demo"),
+    "Write": ("check", "lint", "impact", "graph", "import", "schema"),
+    "Release": ("publish", "submit", "review", "approve", "shadow", "gray", "report", "ab", "enforce", "rollback",
+                "archive"),
+    "Watch and learn": ("board", "outcome", "cases", "clusters", "nightly"),
+    "Keep order": ("troubles", "domain", "conflicts", "audit", "advise", "matrix"),
+}  # fmt: skip
 
-@click.group(cls=LateGroup, late=_LATE, epilog="Example:  exuvia strategy list --state gray")
+
+@click.group(cls=LateGroup, late=_LATE, parts=_PARTS, epilog="Example:  exuvia strategy list --state gray")
 @group_options
 def strategy() -> None:
     """See the strategies that govern skills, publish versions, release them step by step, take them back."""
