@@ -252,6 +252,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("strategy.text", ("e",), "e", "strategies", "The strategy's text, with its faults at their lines.", "text"),
     Action("strategy.before", ("left_square_bracket",), "[", "strategies", "The view before."),
     Action("strategy.next", ("right_square_bracket",), "]", "strategies", "The next view.", "view"),
+    Action(
+        "strategy.rollout",
+        ("p",),
+        "p",
+        "strategies",
+        "The rollout board: stages, new beside old, rules, alarm, shadow by group, A/B.",
+        "board",
+    ),
+    Action("strategy.turns", ("t",), "t", "strategies", "Turns as they come: what was decided, and why.", "turns"),
+    Action(
+        "strategy.only", ("s",), "s", "strategies", "In turns: those of the selected strategy alone, or all.", "only"
+    ),
     Action("strategy.older", ("left", "h"), "Left h", "strategies", "In the text: the version before.", "older"),
     Action("strategy.newer", ("right", "l"), "Right l", "strategies", "In the text: the version after."),
     Action("strategy.diff", ("d",), "d", "strategies", "In the text: what differs from the version before.", "diff"),

@@ -15,13 +15,12 @@ from core.foundation.visible import visible_line
 from core.state import readonly
 from core.strategy.bank import executions, shadow, turns
 from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.bank.changes import FEEDBACK
 from core.strategy.bank.comparison import Comparison
 from core.strategy.feedback.bad_cases import Queue, capture
 
 from .orders import Orders
 from .tools.suggest import TURNS
-
-FEEDBACK = "feedback"
 
 
 def bring_turns_home(orders: Orders) -> None:

@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from core.state.atomic import LEFTOVER
-from core.strategy.bank import executions, outcomes
+from core.strategy.bank import executions, outcomes, turns
 from core.strategy.bank.bank import SETTINGS, STATE, VERSIONS, Bank
 
-Facet = Literal["settings", "strategies", "releases", "states", "versions", "executions", "outcomes", "shadow"]
+Facet = Literal[
+    "settings", "strategies", "releases", "states", "versions", "executions", "outcomes", "shadow", "turns", "feedback"
+]
 FACETS: tuple[Facet, ...] = get_args(Facet)
 SHADOW = "shadow"
+FEEDBACK = "feedback"
+"""Where bad cases are queued, and what the nightly run makes of them (core.strategy.feedback)."""
 _Seen = tuple[str, int, int]
 
 
@@ -39,6 +43,8 @@ def stamp(bank: Bank) -> Stamp:
         ("executions", executions.DIRECTORY),
         ("outcomes", outcomes.DIRECTORY),
         ("shadow", SHADOW),
+        ("turns", turns.DIRECTORY),
+        ("feedback", FEEDBACK),
     )
     for facet, name in kept:
         seen[facet] = {(str(path), status.st_size, status.st_mtime_ns) for path, status in _walk(bank.records / name)}

@@ -71,6 +71,20 @@ class StrategiesPane(StrategiesParts):
     def do_strategy_text(self) -> None:
         self._toggle("text")
 
+    def do_strategy_rollout(self) -> None:
+        self._toggle("rollout")
+
+    def do_strategy_turns(self) -> None:
+        self._toggle("turns")
+
+    def do_strategy_only(self) -> None:
+        """Show the turns of the selected strategy alone, or all."""
+        if self.page != "turns":
+            self.go("turns")
+        if self.bank.lines:
+            self.wide = not self.wide
+            self.draw()
+
     def do_strategy_before(self) -> None:
         self._turn(-1)
 
@@ -153,6 +167,8 @@ class StrategiesPane(StrategiesParts):
             found.discard("strategy.older")
         elif self.page != BANK:
             found.add("strategy.diff")
+        if self.page != "turns":
+            found.add("strategy.only")
         if not any(line.faults for line in self.bank.lines):
             found.add("strategy.fault")
         if one is None:

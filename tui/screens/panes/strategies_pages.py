@@ -16,10 +16,14 @@ from tui.widgets.spans import Line
 
 Facts = TypeVar("Facts")
 BANK = "bank"
-TITLES: Mapping[str, str] = {BANK: "bank", "text": "text"}
+TITLES: Mapping[str, str] = {BANK: "bank", "text": "text", "rollout": "rollout", "turns": "turns"}
 """Each view and its name in the strip, in the order of `[` and `]`."""
-_OF_ONE = frozenset({"text"})
-_MADE: Mapping[str, str] = {"text": "tui.screens.panes.strategies_text.TextPage"}
+_OF_ONE = frozenset({"text", "rollout"})
+_MADE: Mapping[str, str] = {
+    "text": "tui.screens.panes.strategies_text.TextPage",
+    "rollout": "tui.screens.panes.strategies_rollout.RolloutPage",
+    "turns": "tui.screens.panes.strategies_turns.TurnsPage",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class Page(ABC, Generic[Facts]):
 
     rest: ClassVar[str] = ""
     """What the prompt line says while the view is in sight."""
+
+    follows: ClassVar[bool] = False
+    """Whether the cursor, on the first row, stays on it while newer rows come above."""
 
     @abstractmethod
     def read(self, asked: Asked, project: ProjectPaths) -> Facts:

@@ -49,6 +49,7 @@ class StrategiesParts(Pane):
     StrategiesParts #strategies-rows { height: 1fr; min-height: 4; }
     StrategiesParts #strategies-text { height: 40%; }
     StrategiesParts.-text #strategies-text { height: 25%; min-height: 4; }
+    StrategiesParts.-turns #strategies-text { height: 60%; }
     StrategiesParts #strategies-empty { height: 1fr; }
     """
 
@@ -63,7 +64,7 @@ class StrategiesParts(Pane):
         self._facts: tuple[Key, object, str] | None = None
         self._asked: Key | None = None
         self._cursor: dict[str, str] = {}
-        self._wanted_row = ""
+        self._wanted_row = self._shown = ""
 
     def parts(self) -> ComposeResult:
         yield Bar(id="strategies-views")
@@ -111,7 +112,8 @@ class StrategiesParts(Pane):
             widget = self.query_one(f"#strategies-{name}", Widget)
             if widget.display != (name in shown):
                 widget.display = name in shown
-        self.set_class(self.page == "text", "-text")
+        for name in ("text", "turns"):
+            self.set_class(self.page == name, f"-{name}")
         self._strip()
         if empty:
             self._draw_empty()
@@ -165,7 +167,8 @@ class StrategiesParts(Pane):
         self.query_one("#strategies-empty", Facts).show(lines)
 
     def _draw_page(self) -> None:
-        wanted: Key = (self.page, self.subject if of_one(self.page) else "", self.choice, self.wide, self.bank.serial)
+        about = self.subject if of_one(self.page) or self.wide else ""
+        wanted: Key = (self.page, about, self.choice, self.wide, self.bank.serial)
         self._ask(wanted)
         page, held = self.kind(), self._facts
         rows, rule = self._rows("rows"), self.query_one("#strategies-rule", Rule)
@@ -179,7 +182,11 @@ class StrategiesParts(Pane):
             return
         facts = held[1]
         self._head(page.title(facts))
+        first = page.follows and rows.cursor == 0 and self._shown == self.page
+        self._shown = self.page
         rows.show(lambda width: page.rows(facts, width))
+        if first:
+            rows.select(0)
         if self._wanted_row:
             rows.go_to(self._wanted_row)
             self._wanted_row = ""
