@@ -262,6 +262,20 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("strategy.turns", ("t",), "t", "strategies", "Turns as they come: what was decided, and why.", "turns"),
     Action(
+        "strategy.graph",
+        ("w",),
+        "w",
+        "strategies",
+        "Who calls and stands in for whom: what a change concerns, and the tests that it makes mandatory.",
+        "graph",
+    ),
+    Action(
+        "strategy.cases", ("b",), "b", "strategies", "What waits for review, clusters of bad cases, the cases.", "cases"
+    ),
+    Action("strategy.audit", ("A",), "A", "strategies", "The monthly audit: what to put away, take off-line, work on."),
+    Action("strategy.models", ("M",), "M", "strategies", "Strategies and models: which go together."),
+    Action("strategy.troubles", ("H",), "H", "strategies", "Troubles: what one sees, where to look, what to do."),
+    Action(
         "strategy.only", ("s",), "s", "strategies", "In turns: those of the selected strategy alone, or all.", "only"
     ),
     Action("strategy.older", ("left", "h"), "Left h", "strategies", "In the text: the version before.", "older"),
@@ -389,7 +403,16 @@ _FIRST: Mapping[str, tuple[str, ...]] = {
         "stop",
         "start",
         "training.compare",
-    )
+    ),
+    "strategies": (
+        "strategy.advance",
+        "strategy.publish",
+        "strategy.fault",
+        "strategy.only",
+        "strategy.older",
+        "strategy.diff",
+        "strategy.next",
+    ),
 }
 """What a pane's footer begins with: the keys that are of use only now, which the narrow one would cut off."""
 

@@ -78,6 +78,21 @@ def released_home(root: Path) -> ProjectPaths:
     return project
 
 
+def busy_home(root: Path) -> ProjectPaths:
+    """Make the released home with half a week of traffic: the newest version is at its last stage, half of the users
+    see it in an A/B test, the other half the one before, beside which it runs in shadow.
+    """
+    from tests.tui.strategies_traffic import days_ago, serve
+
+    project = released_home(root)
+    bank = bank_of(project)
+    for stage, day in ((1, 5), (2, 6)):
+        bank.move(REPLAYED, 4, Step("gray", ADA, f"2026-05-{day:02}T05:00:00Z", "it is the shop's", stage, force=True))
+    for seed in range(3):
+        serve(project, seed, days_ago(3.5 - seed))
+    return project
+
+
 def history(bank: Bank) -> None:
     """Publish the four versions of the replayed strategy: three were active one after the other, four is in gray."""
     for version, text in banks.versions().items():

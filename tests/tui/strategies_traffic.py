@@ -1,6 +1,6 @@
 """Traffic on the shop's bank: visits are served by the real executor, and what it leaves is kept as in a Project.
 
-The version in gray runs in shadow of the active one, and answers those who are drawn for it.
+The version in gray answers those who are drawn for it; for the others it runs in shadow of the active one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from core.state.paths import ProjectPaths
 from core.strategy.bank import executions, outcomes, shadow, turns
 from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.bank.changes import FEEDBACK
+from core.strategy.bank.serving import group_of, user_of
 from core.strategy.execution.clock import VirtualClock
 from core.strategy.execution.compiler import CompiledBank, compile_bank
 from core.strategy.execution.session import SessionState
@@ -22,7 +23,7 @@ from core.strategy.execution.store import ContextStore
 from core.strategy.execution.suggestion import Suggestion, read
 from core.strategy.execution.turn import TurnResult, run_turn
 from core.strategy.feedback.bad_cases import Queue, capture
-from core.strategy.shop.banks import replayed_files, settings
+from core.strategy.shop.banks import REPLAYED, replayed_files, settings
 from core.strategy.shop.desk import Desk
 from core.strategy.shop.talk import Model, suggest
 from core.strategy.shop.toolbox import schemas, skills
@@ -41,13 +42,14 @@ def compiled(version: int) -> CompiledBank:
 def serve(project: ProjectPaths, seed: int, begin: datetime, *, apart: timedelta = timedelta(minutes=7)) -> int:
     """Serve the visits of a seed, one each `apart` from `begin` on, and keep all that is tracked; return the turns.
 
-    Every second user has the new version; for the others it runs in shadow.
+    Who sees the new version is drawn as in a Project.
     """
     return asyncio.run(_serve(bank_of(project), seed, begin, apart))
 
 
 async def _serve(bank: Bank, seed: int, begin: datetime, apart: timedelta) -> int:
     shown = visits(seed)
+    standing = bank.standing(REPLAYED, NEW)
     count = 0
     for number, visit in enumerate(shown):
         clock = VirtualClock(begin + number * apart)
@@ -62,7 +64,16 @@ async def _serve(bank: Bank, seed: int, begin: datetime, apart: timedelta) -> in
             said = suggest(Model(), turn.task, turn.arguments, f"{visit.id}:{at}", visit.customer.age_band)
             suggestion, dropped = read(said)
             await _turn(
-                bank, visit, session, turn.utterance, suggestion, own, clock, said, dropped, new=number % 2 == 1
+                bank,
+                visit,
+                session,
+                turn.utterance,
+                suggestion,
+                own,
+                clock,
+                said,
+                dropped,
+                new=group_of(standing, user_of(user)) == "gray",
             )
             count += 1
         solved = not any(ticket.id.startswith("H") for ticket in shop.tickets.values())

@@ -83,8 +83,8 @@ def cases(
 
 
 def _queue(project: ProjectPaths) -> Queued:
+    from core.strategy.bank.changes import FEEDBACK
     from core.strategy.feedback.bad_cases import Queue
-    from core.strategy.feedback.night import FEEDBACK
 
     return Queue(bank_of(project).records / FEEDBACK).read()
 

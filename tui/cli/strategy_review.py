@@ -128,8 +128,8 @@ def _list(place: Place, *, as_json: bool) -> None:
 
 
 def _pool(place: Place) -> tuple[Waiting, ...]:
+    from core.strategy.bank.changes import FEEDBACK
     from core.strategy.feedback.bad_cases import Queue
-    from core.strategy.feedback.night import FEEDBACK
     from core.strategy.feedback.review import pool
 
     bank = bank_of(place.project)

@@ -6,24 +6,29 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from time import monotonic
 
 from core.foundation.errors import ExuviaError
 from core.state.paths import ProjectPaths
 from core.strategy.bank import executions as log
+from core.strategy.bank import outcomes
+from core.strategy.bank.alarms import Watched, watched
 from core.strategy.bank.bank import SETTINGS, STATE, Entry, bank_of
 from core.strategy.bank.changes import Stamp, changed, changed_strategies, stamp
 from core.strategy.bank.inventory import inventory
 from core.strategy.bank.journal import Journal, fold
+from core.strategy.bank.states import moment
 from core.strategy.bank.texts import text_of
 from core.strategy.documents.reading import Fault
 from core.strategy.documents.release import BankSettings
 from core.strategy.documents.skill import FILE, SkillSchema
 from core.strategy.documents.strategy import Strategy
 from core.strategy.execution.compiler import CompiledBank, compile_bank
+from core.strategy.execution.records import Execution
 from core.strategy.governance.laws import Lint, lint
-from core.strategy.schema.directory import skills_in
+from core.strategy.schema.directory import skills_of
 from tui.stores.strategies_lines import StrategyLine
 from tui.stores.strategies_log import GrowingLog
 from tui.stores.views import StrategiesView
@@ -49,6 +54,7 @@ class StrategiesStore:
         self._entries: dict[str, Entry] = {}
         self._texts: dict[str, str] = {}
         self._left: list[str] = []  # strategies that are still to be read
+        self._hour: datetime | None = None  # alarms are of whole hours
         self._compiled: CompiledBank | None = None
         self._found: tuple[_Faults, _Faults] = ({}, {})  # faults and warnings by file
         self._lints: dict[str, tuple[Strategy, tuple[Lint, ...]]] = {}
@@ -66,10 +72,12 @@ class StrategiesStore:
         def is_enough() -> bool:
             return monotonic() >= end
 
+        hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
         written = self._look() | self._read_on(is_enough)
         if written:
             self._check()
-        if written | self._log.advance(is_enough):
+        if written | self._log.advance(is_enough) | (bool(self._entries) and hour != self._hour):
+            self._hour = hour
             self.view = self._made()
         return self.view
 
@@ -87,7 +95,7 @@ class StrategiesStore:
         except OSError:
             latest = ""
         files = [root, *domains, *(os.path.join(root, name) for name in (STATE, SETTINGS)), days]  # noqa: PTH118
-        return tuple(map(_sign, [*files, os.path.join(days, latest)]))  # noqa: PTH118
+        return (datetime.now(UTC).hour, *map(_sign, [*files, os.path.join(days, latest)]))  # noqa: PTH118
 
     # Reading
 
@@ -99,7 +107,7 @@ class StrategiesStore:
         if not facets and skills == self._skills:
             return False
         if skills != self._skills:
-            self._skills, self._schemas = skills, self._read_schemas()
+            self._skills, self._schemas = skills, skills_of(self.project).schemas
             self._lints.clear()
         if "settings" in facets:
             self._lints.clear()
@@ -147,13 +155,6 @@ class StrategiesStore:
         found = sorted(self.project.agents.glob(f"*/agent_state/skills/*/{FILE}"))
         return tuple((str(path), _sign(str(path))) for path in found)
 
-    def _read_schemas(self) -> Mapping[str, SkillSchema]:
-        """Return the schemas of the skills of all agents; of one name, those of the first agent."""
-        schemas: dict[str, SkillSchema] = {}
-        for agent_id in self.project.agent_ids():
-            schemas = {**skills_in(self.project.agent(agent_id).skills).schemas, **schemas}
-        return schemas
-
     # The view
 
     def _made(self) -> StrategiesView:
@@ -161,7 +162,11 @@ class StrategiesStore:
         served = [one for one in executions if one.strategy_id is not None and not one.dry_run]
         calls = Counter(one.strategy_id for one in served)
         failed = Counter(one.strategy_id for one in served if not one.ok)
-        lines = tuple(self._line(entry, calls[name], failed[name]) for name, entry in sorted(self._entries.items()))
+        alarms = self._alarms(executions)
+        lines = tuple(
+            replace(self._line(entry, calls[name], failed[name]), alarm=alarms.get(name))
+            for name, entry in sorted(self._entries.items())
+        )
         return StrategiesView(
             serial=self.view.serial + 1,
             lines=lines,
@@ -175,6 +180,22 @@ class StrategiesStore:
             checked=bool(self._schemas),
             fault=self._fault,
         )
+
+    def _alarms(self, executions: Sequence[Execution]) -> dict[str, Watched]:
+        """Return the alarm of each strategy whose release names its business's outcome."""
+        impacts = {
+            name: entry.release.track.business_impact
+            for name, entry in self._entries.items()
+            if entry.release is not None and entry.release.track.business_impact is not None
+        }
+        if not impacts:
+            return {}
+        now = datetime.now(UTC)
+        begin = now - timedelta(hours=2 + max(impact.alert.hours for impact in impacts.values()))
+        late = list(takewhile(lambda one: moment(one.time) >= begin, reversed(executions)))
+        told = outcomes.read(self.bank.records, since=begin) if late else ()
+        known = outcomes.joined(late, told, {name: impact.metric for name, impact in impacts.items()})
+        return {one.strategy_id: one for one in watched(known, impacts, now)}
 
     def _line(self, entry: Entry, calls: int, failed: int) -> StrategyLine:
         name = f"{entry.file.parent.name}/{entry.file.name}"

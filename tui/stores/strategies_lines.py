@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.strategy.bank.alarms import Watched
 from core.strategy.bank.bank import Entry
 from core.strategy.bank.states import Standing
 from core.strategy.documents.reading import Fault
@@ -16,7 +17,8 @@ class StrategyLine:
 
     `text` is its newest text, "" where only versions are left. `faults` are those of its files, in order: what can't
     be read, and where skills are known also what can't be compiled; `warnings` what may be meant, `lints` what the laws
-    say. `calls` counts the tracked executions that served somebody, `failed` those of them that failed.
+    say. `alarm` is the watch over its business's outcome, None where its release names none. `calls` counts
+    the tracked executions that served somebody, `failed` those of them that failed.
     """
 
     entry: Entry
@@ -26,6 +28,7 @@ class StrategyLine:
     lints: tuple[Lint, ...] = ()
     calls: int = 0
     failed: int = 0
+    alarm: Watched | None = None
 
     @property
     def id(self) -> str:
@@ -44,6 +47,11 @@ class StrategyLine:
     def unpublished(self) -> bool:
         """Whether its newest text is no version yet."""
         return bool(self.text) and not self.entry.published
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether its alarm is raised."""
+        return self.alarm is not None and self.alarm.state == "alarm"
 
     @property
     def at_work(self) -> tuple[Standing, ...]:

@@ -13,32 +13,19 @@ from core.strategy.bank.bank import Bank
 from core.strategy.bank.comparison import DiffReport
 from core.strategy.bank.dashboards import Numbers, numbers, segments
 from core.strategy.bank.drawing import drawn_of
-from core.strategy.bank.outcomes import joined, latest
+from core.strategy.bank.outcomes import joined
 from core.strategy.bank.outcomes import read as read_outcomes
 from core.strategy.bank.representation import Representation
 from core.strategy.bank.rollback import Judged, mistriggers_of, review
 from core.strategy.bank.serving import user_of
 from core.strategy.bank.states import Standing, moment, newest
-from core.strategy.documents.release import AbTest, Release
 from core.strategy.execution.records import Execution
-from core.strategy.feedback.ab import Rule, Verdict, judge, rule_of
-from core.strategy.feedback.ab_counts import Metrics, daily, metrics, of_version
+from core.strategy.feedback.ab_report import AbReport, ab_report
 from tui.stores.strategies_lines import StrategyLine
 from tui.stores.views import StrategiesView
 
 WINDOW = timedelta(days=7)
 """What numbers are of, where the new version is not younger."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arms:
-    """An A/B test of two versions: what our rule says so far, the arms' numbers, and the rule's own."""
-
-    test: AbTest
-    rule: Rule
-    old: Metrics
-    new: Metrics
-    verdict: Verdict | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +47,7 @@ class Rollout:
     rules: Sequence[Judged]
     alarm: Watched | None
     report: DiffReport | None
-    arms: Arms | None
+    arms: AbReport | None
     drawn: Representation | None
 
 
@@ -93,8 +80,8 @@ def rollout(bank: Bank, view: StrategiesView, line: StrategyLine, now: datetime)
         rules=review(new, mine, wrong, now) if new is not None and new.state in ("gray", "active") else (),
         alarm=watched(mine, {line.id: impact}, now)[0] if impact is not None else None,
         report=_report(bank, line, new),
-        arms=_arms(bank, line, release, new, mine, now),
-        drawn=_drawn(new, view.executions, now),
+        arms=_arms(bank, line, new, now),
+        drawn=drawn(new, view.executions, now),
     )
 
 
@@ -118,40 +105,21 @@ def _report(bank: Bank, line: StrategyLine, new: Standing | None) -> DiffReport 
     return found if found.whole.turns else None
 
 
-def _arms(
-    bank: Bank,
-    line: StrategyLine,
-    release: Release | None,
-    new: Standing | None,
-    executions: Sequence[Execution],
-    now: datetime,
-) -> Arms | None:
-    """Return the A/B test that the release names, with the days since the new version was let in."""
-    test = release.rollout.ab if release is not None else None
-    if test is None or new is None or new.state != "gray":
+def _arms(bank: Bank, line: StrategyLine, new: Standing | None, now: datetime) -> AbReport | None:
+    """Return the A/B test of the version in gray, None where none is tested."""
+    if new is None or new.state != "gray" or new.release is None or new.release.rollout.ab is None:
         return None
-    begin = moment(new.since)
-    late = [one for one in executions if begin <= moment(one.time) <= now]
-    first, second = of_version(late, line.id, test.against), of_version(late, line.id, new.version)
-    told = latest(read_outcomes(bank.records))
-    scores = {
-        session: float(keys["nps"].value)
-        for session, keys in told.items()
-        if "nps" in keys and isinstance(keys["nps"].value, int | float)
-    }
-    days = daily(first, second)
-    rule = rule_of(test)
-    verdict = judge(*days, rule) if days[0] else None
-    return Arms(test, rule, metrics(first, scores), metrics(second, scores), verdict)
+    return ab_report(bank, line.id, now)
 
 
-def _drawn(new: Standing | None, executions: Sequence[Execution], now: datetime) -> Representation | None:
+def drawn(new: Standing | None, executions: Sequence[Execution], now: datetime | None = None) -> Representation | None:
     """Compare the users in gray with all of whom something was executed in the last 30 days."""
     if new is None or new.state != "gray":
         return None
+    begin = (now or present()) - timedelta(days=30)
     users = {}
     for one in executions:
-        if not one.dry_run and moment(one.time) >= now - timedelta(days=30):
+        if not one.dry_run and moment(one.time) >= begin:
             user = user_of(one.user)
             if user.id:
                 users[user.id] = user

@@ -15,6 +15,7 @@ from core.models.interface import ModelRef, Provider
 from core.state import readonly
 from core.state.paths import ProjectPaths
 from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.bank.changes import FEEDBACK
 from core.strategy.bank.progress import Progress, advance
 from core.strategy.bank.releasing import complete
 from core.strategy.conditions.registry import registry_of
@@ -27,8 +28,6 @@ from core.strategy.feedback.nightly import Drafting, Nightly, nightly
 from core.strategy.feedback.suggestions import LEAST
 from core.strategy.feedback.synthesis import Draft, synthesise
 
-FEEDBACK = "feedback"
-"""Below a bank's records: the queue and the nightly report."""
 UNOWNED = "operator"
 
 

@@ -6,6 +6,7 @@ from tui.actions import bindings
 from tui.messages import Said
 from tui.screens.base import own_screen
 from tui.screens.panes import strategies_deeds as deeds
+from tui.screens.panes.base import TraceWanted
 from tui.screens.panes.strategies_pages import BANK, TITLES, of_one
 from tui.screens.panes.strategies_parts import StrategiesParts
 from tui.stores.strategies_lines import StrategyLine
@@ -24,15 +25,20 @@ class StrategiesPane(StrategiesParts):
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
-        if self.page == BANK:
+        if self.here == BANK:
             self.go("text")
             return
-        held = self._facts
-        target = self.kind().leads_to(held[1], event.key) if held is not None and not held[2] else ""
+        if self.here == "turns" and (session := event.key.partition("/")[0]) in self._sessions():
+            self.post_message(TraceWanted(session, "the turn's Session"))
+            return
+        target = self.row_leads_to()
         if target and self.bank.line(target) is not None:
-            self.go("text", target)
+            self.go(self.page if of_one(self.page) else "text", target)
         else:
             self.query_one("#strategies-text", WrappedText).focus()
+
+    def _sessions(self) -> frozenset[str]:
+        return frozenset(session.session_id for session in self.view.sessions.sessions)
 
     def go(self, page: str, subject: str = "") -> None:
         """Go to a view; of `subject`, else of the strategy that is selected."""
@@ -73,6 +79,21 @@ class StrategiesPane(StrategiesParts):
 
     def do_strategy_rollout(self) -> None:
         self._toggle("rollout")
+
+    def do_strategy_graph(self) -> None:
+        self._toggle("graph")
+
+    def do_strategy_cases(self) -> None:
+        self._toggle("cases")
+
+    def do_strategy_audit(self) -> None:
+        self._toggle("audit")
+
+    def do_strategy_models(self) -> None:
+        self._toggle("models")
+
+    def do_strategy_troubles(self) -> None:
+        self._toggle("troubles")
 
     def do_strategy_turns(self) -> None:
         self._toggle("turns")
@@ -124,7 +145,7 @@ class StrategiesPane(StrategiesParts):
 
     def do_strategy_fault(self) -> None:
         """Go to the next fault in the text, or to the next strategy that has one."""
-        rows = self._rows("list" if self.page == BANK else "rows")
+        rows = self._rows("list" if self.here == BANK else "rows")
         faulty = {one.id for one in self.bank.lines if one.faults}
         keys = [rows.row_key(index) for index in range(rows.row_count())]
         wanted = [key for key in keys if key in faulty or key.startswith("fault:")]
@@ -155,8 +176,14 @@ class StrategiesPane(StrategiesParts):
         deeds.roll_back(self, self._present())
 
     def _present(self) -> StrategyLine | None:
-        one = self.selected
-        return self.view.strategies.line(one.id) if one is not None else None
+        """Return the strategy that a deed is about, as it is now: the one whose view it is, or that the row names."""
+        if self.here == BANK or of_one(self.here):
+            name = self.selected.id if self.selected is not None else ""
+        elif self.here == "turns":
+            name = self.subject if self.wide else ""
+        else:
+            name = self.row_leads_to()
+        return self.view.strategies.line(name)
 
     # What others ask of a pane
 
@@ -194,12 +221,12 @@ class StrategiesPane(StrategiesParts):
         line += [(f"  {gray} in gray", "warn")] if gray else []
         line += [(f"  {review} in review", "mark")] if review else []
         line += [(f"  {faulty} with faults", "bad")] if faulty else []
+        alarmed = sum(one.alarmed for one in bank.lines)
+        line += [(f"  {alarmed} alarm{'s' * (alarmed != 1)}", "bad")] if alarmed else []
         return tuple(line)
 
     def resting(self) -> Line:
-        if not self.bank.lines:
-            return ()
-        if self.page == BANK:
+        if self.here == BANK:
             return ((" / shows only some: state:gray owner:team fault; ! is faulty, + not published", "dim"),)
         return ((self.kind().rest, "dim"),)
 

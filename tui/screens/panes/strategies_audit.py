@@ -13,7 +13,8 @@ from core.strategy.bank.states import moment, newest
 from core.strategy.bank.tracked import impacts_of
 from core.strategy.documents.release import BankSettings
 from core.strategy.governance.advisor import Advice, advise
-from core.strategy.governance.audit import LEAST_RUNS, Audit, InForce, Row as Audited, audit
+from core.strategy.governance.audit import LEAST_RUNS, Audit, InForce, audit
+from core.strategy.governance.audit import Row as Audited
 from core.strategy.governance.laws import Lint, never_failing
 from core.strategy.schema.directory import skills_of
 from tui.screens.panes.strategies_bank import percent
@@ -41,7 +42,7 @@ class AuditFacts:
 class AuditPage(Page[AuditFacts]):
     """The audit."""
 
-    rest = " What the law forces stands first; the operator decides: Enter goes to the strategy, R and x act on it."
+    rest = " What the law says stands first; you decide: Enter opens it, R and x act on it."
 
     def read(self, asked: Asked, project: ProjectPaths) -> AuditFacts:
         bank, view = bank_of(project), asked.view
@@ -62,13 +63,15 @@ class AuditPage(Page[AuditFacts]):
 
     def rows(self, facts: AuditFacts, width: int) -> Sequence[Row]:
         found = facts.audit
-        name = max(20, min(36, width - 56))
+        name = max(26, min(36, width - 54))
         columns = "".join(fit(word, size, right=True) for word, size in
                           (("calls", 8), ("failed", 9), ("before", 9), ("stood in", 10)))  # fmt: skip
         rows = [_gauge_row(found, width), _load_row(found), _advice_row(facts.advice, width)]
         heading: Line = ((fit("In force", name + 1), "title"), (columns, "dim"), ("  the law says", "dim"))
         rows.append(Row("head", (heading,), selectable=False))
-        ordered = sorted(found.rows, key=lambda row: (min((_ORDER[a] for a in row.actions), default=9), row.strategy_id))
+        ordered = sorted(
+            found.rows, key=lambda row: (min((_ORDER[a] for a in row.actions), default=9), row.strategy_id)
+        )
         blind = {lint.strategy_id for lint in facts.lints}
         rows += [_row(one, name, blind=one.strategy_id in blind) for one in ordered]
         if not found.rows:
@@ -146,7 +149,9 @@ def _advice_row(advice: Advice, width: int) -> Row:
 
 def _advice_lines(advice: Advice) -> list[Line]:
     def mean(value: float | None, error: float | None) -> str:
-        return "-" if value is None else f"{value:.2f}" + (f" (standard error {error:.2f})" if error is not None else "")
+        return (
+            "-" if value is None else f"{value:.2f}" + (f" (standard error {error:.2f})" if error is not None else "")
+        )
 
     lines: list[Line] = [((advice.reason, "plain"),)]
     lines.append((("tasks seen   ", "dim"), (f"{advice.tasks}", "plain")))

@@ -73,6 +73,8 @@ def _row(one: StrategyLine, name: int, state: int, owner: int) -> Line:
     told: list[Span] = []
     for version in versions[:3]:
         told += [("  " if told else "", "plain"), (stands(version), TONES[version.state])]
+    if one.alarmed:
+        told = [("ALARM  ", "bad"), *told]
     if one.faults:
         told = [(f"{len(one.faults)} fault{'s' * (len(one.faults) > 1)}  ", "bad"), *told]
     elif not versions:
@@ -104,7 +106,11 @@ def _in(spans: Sequence[Span], width: int) -> list[Span]:
 
 def _find(one: StrategyLine) -> str:
     states = " ".join(f"state:{version.state}" for version in one.entry.versions) or f"state:{one.entry.state}"
-    marks = ("fault " if one.faults else "") + ("unpublished" if one.unpublished else "")
+    marks = (
+        ("fault " if one.faults else "")
+        + ("alarm " if one.alarmed else "")
+        + ("unpublished" if one.unpublished else "")
+    )
     return f"{one.id} domain:{one.entry.domain} owner:{one.owner} {states} {marks} {one.purpose}"
 
 
@@ -122,6 +128,8 @@ def overview(one: StrategyLine, view: StrategiesView, key: str) -> list[Line]:
         lines += _about(strategy)
     elif not one.text:
         lines.append((("Its text is no longer here; the published versions are.", "dim"),))
+    if one.alarm is not None and one.alarm.state != "unknown":
+        lines.append((("alarm ", "bad" if one.alarmed else "dim"), (one.alarm.text, "bad" if one.alarmed else "plain")))
     lines += [_version_line(version) for version in reversed(one.entry.versions)]
     lines += _next_lines(one, key)
     lines += [(("?     ", "warn"), (str(fault), "warn")) for fault in one.warnings]

@@ -13,7 +13,7 @@ from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.bank.changes import FEEDBACK
 from core.strategy.documents.skill import SkillSchema
 from core.strategy.feedback.bad_cases import FILE, BadCase, Queue
-from core.strategy.feedback.clusters import Cluster, cluster
+from core.strategy.feedback.clusters import Cluster, Structure, cluster
 from core.strategy.feedback.encoders import Characters
 from core.strategy.feedback.review import Waiting, pool
 from core.strategy.feedback.suggestions import Suggestion, suggest
@@ -26,15 +26,17 @@ from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, fit, joined, middle, plain, short
 
 _LATEST = 80
+_MOST = 2000
+"""So many cases, the newest, are clustered here; exuvia strategy nightly takes all."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFacts:
-    """`cases` are all of the queue by id; `suggestions` by cluster. `gaps` counts lines that are no case."""
+    """`cases` are the newest of the queue by id. `gaps` counts lines that are no case."""
 
     waiting: tuple[Waiting, ...]
     clusters: tuple[Cluster, ...]
-    suggestions: Mapping[str, Suggestion]
+    suggestions: tuple[Suggestion, ...]
     cases: Mapping[str, BadCase]
     gaps: int
 
@@ -42,7 +44,7 @@ class CaseFacts:
 class CasesPage(Page[CaseFacts]):
     """Review pool, clusters, cases."""
 
-    rest = " On a draft a approves it into shadow and x rejects it, each with a reason; Tab reads below."
+    rest = " On a draft a approves, x rejects, each with a reason; Tab reads below."
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,6 +60,9 @@ class CasesPage(Page[CaseFacts]):
             found = self._held[1]
         return CaseFacts(_pool(bank, found.cases), found.clusters, found.suggestions, found.cases, found.gaps)
 
+    def _suggestion(self, facts: CaseFacts, name: str) -> Suggestion | None:
+        return next((one for one in facts.suggestions if one.id == name), None)
+
     def title(self, facts: CaseFacts) -> str:
         waiting = f"{len(facts.waiting)} to review, " if facts.waiting else ""
         return f"{waiting}{len(facts.clusters)} clusters of {len(facts.cases)} bad cases"
@@ -67,14 +72,19 @@ class CasesPage(Page[CaseFacts]):
         if kind == "review":
             return rest.rpartition("/")[0]
         case = facts.cases.get(rest) if kind == "case" else None
-        found = next((one for one in facts.clusters if one.id == rest), None) if kind == "cluster" else None
+        found: Cluster | Suggestion | None = next((one for one in facts.clusters if one.id == rest), None)
+        found = self._suggestion(facts, rest) if kind == "suggestion" else found
         return (case.strategy_id or "") if case else found.structure.strategy_id if found else ""
 
     def rows(self, facts: CaseFacts, width: int) -> Sequence[Row]:
         rows = [_head(f"Waiting for a person ({len(facts.waiting)})")]
         rows += [_waiting_row(one, width) for one in facts.waiting]
-        rows.append(_head(f"Clusters ({len(facts.clusters)})", "cases sessions"))
-        rows += [_cluster_row(one, facts, width) for one in facts.clusters]
+        if facts.suggestions:
+            rows.append(_head(f"Suggestions ({len(facts.suggestions)})", "cases, sessions, what failed, what to do"))
+            rows += [_suggestion_row(one, width) for one in facts.suggestions]
+        if facts.clusters:
+            rows.append(_head(f"Clusters ({len(facts.clusters)})", "cases, sessions, what failed, an example"))
+            rows += [_cluster_row(one, width) for one in facts.clusters]
         latest = sorted(facts.cases.values(), key=lambda case: case.time, reverse=True)[:_LATEST]
         damaged = f", {facts.gaps} lines that are none" if facts.gaps else ""
         rows.append(_head(f"Bad cases, the newest first{damaged}"))
@@ -89,6 +99,9 @@ class CasesPage(Page[CaseFacts]):
         if kind == "cluster":
             found = next((one for one in facts.clusters if one.id == rest), None)
             return _cluster_below(found, facts) if found else ((), [])
+        if kind == "suggestion":
+            suggested = self._suggestion(facts, rest)
+            return _suggestion_below(suggested, facts) if suggested else ((), [])
         case = facts.cases.get(rest)
         return (((case.id, "strong"),), case_lines(case)) if case else ((), [])
 
@@ -99,9 +112,9 @@ def _pool(bank: Bank, cases: Mapping[str, BadCase]) -> tuple[Waiting, ...]:
 
 def _grouped(folder: Path, schemas: Mapping[str, SkillSchema]) -> CaseFacts:
     queued = Queue(folder).read()
-    cases = {case.id: case for case in queued.cases}
-    clusters = cluster(queued.cases, Characters())
-    told = {one.cluster: one for one in suggest(clusters, cases, schemas)}
+    cases = {case.id: case for case in queued.cases[-_MOST:]}
+    clusters = cluster(cases.values(), Characters())
+    told = suggest(clusters, cases, schemas)
     return CaseFacts((), clusters, told, cases, len(queued.gaps))
 
 
@@ -118,30 +131,49 @@ def _head(title: str, right: str = "") -> Row:
 
 
 def _waiting_row(one: Waiting, width: int) -> Row:
+    named = f"{len(one.cases)} of {len(one.evidence)} named cases here" if one.evidence else ""
     parts = joined(
-        [(f"{one.id} {one.version}", "mark"), (one.strategy.origin.kind, "accent"), (f"since {local(one.since)}", "dim"),
-         (f"{len(one.cases)} of {len(one.evidence)} named cases here" if one.evidence else "", "dim")]
-    )  # fmt: skip
+        [
+            (f"{one.id} {one.version}", "mark"),
+            (one.strategy.origin.kind, "accent"),
+            (f"since {local(one.since)}", "dim"),
+            (named, "dim"),
+        ]
+    )
     used = sum(len(text) for text, _ in parts)
     line: Line = (*parts, ("  " + short(one.strategy.purpose, max(0, width - used - 3)), "plain"))
     return Row(f"review:{one.id}/{one.version}", (line,), find=f"review {one.id} {one.strategy.origin.kind}")
 
 
-def _cluster_row(one: Cluster, facts: CaseFacts, width: int) -> Row:
-    key = one.structure
-    suggested = facts.suggestions.get(one.id)
-    what = f"{key.skill or 'a step'} {key.code or 'fell back'}"
-    name = max(22, min(38, width // 3))
-    kind = suggested.kind if suggested is not None else "too few yet"
-    line: Line = (
-        (fit(f"{one.count}", 5, right=True), "strong"),
-        (fit(f"{one.sessions}", 9, right=True) + "  ", "dim"),
-        (fit(what, name) + " ", "bad"),
-        (fit(kind, 12), "accent" if suggested is not None else "dim"),
-        (short(one.example, max(0, width - name - 30)), "dim"),
+def _failed(key: Structure) -> str:
+    return f"{key.skill or 'a step'} {key.code or 'fell back'}"
+
+
+def _counted(count: int, sessions: int, key: Structure, room: int) -> Line:
+    return (
+        (fit(f"{count}", 5, right=True), "strong"),
+        (fit(f"{sessions}", 5, right=True) + "  ", "dim"),
+        (fit(_failed(key), room) + " ", "bad"),
     )
-    find = f"cluster {what} {key.strategy_id} {kind} {one.example}"
-    return Row(f"cluster:{one.id}", (line,), find=find)
+
+
+def _suggestion_row(one: Suggestion, width: int) -> Row:
+    room = max(24, min(38, width * 2 // 5))
+    words = one.text.partition(": ")[2] or one.text
+    line: Line = (
+        *_counted(one.count, one.sessions, one.structure, room),
+        (f"{one.kind}: ", "accent"),
+        (short(words, max(0, width - room - 15 - len(one.kind))), "plain"),
+    )
+    find = f"suggestion {_failed(one.structure)} {one.structure.strategy_id} {one.kind} {one.text}"
+    return Row(f"suggestion:{one.id}", (line,), find=find)
+
+
+def _cluster_row(one: Cluster, width: int) -> Row:
+    room = max(24, min(38, width * 2 // 5))
+    said = (short(one.example, max(0, width - room - 14)), "dim")
+    find = f"cluster {_failed(one.structure)} {one.structure.strategy_id} {one.example}"
+    return Row(f"cluster:{one.id}", ((*_counted(one.count, one.sessions, one.structure, room), said),), find=find)
 
 
 def _case_row(one: BadCase, width: int) -> Row:
@@ -167,26 +199,28 @@ def _waiting_below(one: Waiting) -> tuple[Line, list[Line]]:
     return heading, lines
 
 
+def _suggestion_below(one: Suggestion, facts: CaseFacts) -> tuple[Line, list[Line]]:
+    where = one.structure.strategy_id or "no strategy"
+    lines: list[Line] = [((f"{one.kind}: ", "accent"), (one.text, "plain"))]
+    lines += [(("change    ", "dim"), (strict_json.dumps(dict(one.change)), "plain"))] if one.change else []
+    lines += [(("failed    ", "dim"), (one.structure.check, "bad"))] if one.structure.check else []
+    lines += _said(one.evidence, facts)
+    return ((f"{one.count} cases in {one.sessions} sessions: {where}", "strong"),), lines
+
+
 def _cluster_below(one: Cluster, facts: CaseFacts) -> tuple[Line, list[Line]]:
-    key, found = one.structure, facts.suggestions.get(one.id)
-    where = key.strategy_id or "no strategy"
-    heading: Line = ((f"{one.count} cases in {one.sessions} sessions: {where}", "strong"),)
-    lines: list[Line] = []
-    if found is not None:
-        lines.append(((f"{found.kind}: ", "accent"), (found.text, "plain")))
-        if found.change:
-            lines.append((("change    ", "dim"), (strict_json.dumps(dict(found.change)), "plain")))
-    else:
-        lines.append((("Too few cases for a suggestion yet.", "dim"),))
-    lines.append((("from      ", "dim"), (f"{local(one.first_time)} to {local(one.last_time)}", "plain")))
-    lines += [(("failed    ", "dim"), (key.check, "bad"))] if key.check else []
-    for name in one.cases[:12]:
-        case = facts.cases.get(name)
-        lines += [(("case      ", "dim"), (case.utterance, "plain"))] if case else []
+    where = one.structure.strategy_id or "no strategy"
+    lines: list[Line] = [(("from      ", "dim"), (f"{local(one.first_time)} to {local(one.last_time)}", "plain"))]
+    lines += _said(one.cases, facts)
     for pair in one.near[:4]:
         texts = [facts.cases[name].utterance for name in (pair.first, pair.second) if name in facts.cases]
         lines.append((("near cut  ", "warn"), (f"{pair.cosine:.2f}  {'  /  '.join(texts)}", "plain")))
-    return heading, lines
+    return ((f"{one.count} cases in {one.sessions} sessions: {where}", "strong"),), lines
+
+
+def _said(names: Sequence[str], facts: CaseFacts) -> list[Line]:
+    cases = [facts.cases[name] for name in names if name in facts.cases]
+    return [(("said      ", "dim"), (case.utterance, "plain")) for case in cases[:12]]
 
 
 def case_lines(case: BadCase) -> list[Line]:

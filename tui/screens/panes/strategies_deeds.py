@@ -21,7 +21,7 @@ from tui.widgets.spans import middle
 if TYPE_CHECKING:
     from tui.screens.frame import Frame
 
-_NONE = "There is no strategy here."
+_NONE = "No strategy is selected here."
 _NOTHING = "Nothing was changed."
 
 

@@ -1,4 +1,4 @@
-"""Who calls and stands in for whom: all that a change of the selected strategy concerns, in red, and what it rests on."""
+"""Who calls and stands in for whom: what a change of the selected strategy concerns, in red, and what it rests on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GraphFacts:
 class GraphPage(Page[GraphFacts]):
     """The graph around a strategy."""
 
-    rest = " Red is what a change of it concerns: their routing examples must pass. Enter goes to a strategy."
+    rest = " Red is what a change of it concerns; their examples must pass. Enter goes there."
 
     def read(self, asked: Asked, project: ProjectPaths) -> GraphFacts:
         assert asked.line is not None
@@ -74,9 +74,7 @@ class GraphPage(Page[GraphFacts]):
             rows += self._dependents(facts, source, depth + 1, width)
         return rows
 
-    def _foundations(
-        self, facts: GraphFacts, source: str, depth: int, width: int, stack: tuple[str, ...]
-    ) -> list[Row]:
+    def _foundations(self, facts: GraphFacts, source: str, depth: int, width: int, stack: tuple[str, ...]) -> list[Row]:
         rows: list[Row] = []
         seen: dict[str, Edge] = {}
         for edge in facts.graph.edges:

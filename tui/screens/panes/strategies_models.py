@@ -33,7 +33,7 @@ class ModelFacts:
 class ModelsPage(Page[ModelFacts]):
     """The matrix."""
 
-    rest = " A model may be changed to once no strategy in force is red with it: untested and NO are red."
+    rest = " A model waits until no strategy in force is red with it: untested and NO are."
 
     def read(self, asked: Asked, project: ProjectPaths) -> ModelFacts:
         releases = {one.id: one.entry.release for one in asked.view.lines}

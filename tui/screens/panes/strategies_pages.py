@@ -16,13 +16,28 @@ from tui.widgets.spans import Line
 
 Facts = TypeVar("Facts")
 BANK = "bank"
-TITLES: Mapping[str, str] = {BANK: "bank", "text": "text", "rollout": "rollout", "turns": "turns"}
+TITLES: Mapping[str, str] = {
+    BANK: "bank",
+    "text": "text",
+    "graph": "graph",
+    "rollout": "rollout",
+    "turns": "turns",
+    "cases": "bad cases",
+    "audit": "audit",
+    "models": "models",
+    "troubles": "troubles",
+}
 """Each view and its name in the strip, in the order of `[` and `]`."""
-_OF_ONE = frozenset({"text", "rollout"})
+_OF_ONE = frozenset({"text", "graph", "rollout"})
 _MADE: Mapping[str, str] = {
     "text": "tui.screens.panes.strategies_text.TextPage",
     "rollout": "tui.screens.panes.strategies_rollout.RolloutPage",
+    "graph": "tui.screens.panes.strategies_graph.GraphPage",
     "turns": "tui.screens.panes.strategies_turns.TurnsPage",
+    "cases": "tui.screens.panes.strategies_cases.CasesPage",
+    "audit": "tui.screens.panes.strategies_audit.AuditPage",
+    "models": "tui.screens.panes.strategies_models.ModelsPage",
+    "troubles": "tui.screens.panes.strategies_troubles.TroublesPage",
 }
 
 

@@ -48,9 +48,8 @@ class StrategiesParts(Pane):
     StrategiesParts #strategies-list { height: 1fr; min-height: 4; }
     StrategiesParts #strategies-rows { height: 1fr; min-height: 4; }
     StrategiesParts #strategies-text { height: 40%; }
-    StrategiesParts.-text #strategies-text { height: 25%; min-height: 4; }
+    StrategiesParts.-brief #strategies-text { height: 25%; min-height: 5; }
     StrategiesParts.-turns #strategies-text { height: 60%; }
-    StrategiesParts #strategies-empty { height: 1fr; }
     """
 
     def __init__(self) -> None:
@@ -67,12 +66,12 @@ class StrategiesParts(Pane):
         self._wanted_row = self._shown = ""
 
     def parts(self) -> ComposeResult:
+        yield Facts(id="strategies-empty")
         yield Bar(id="strategies-views")
         yield RowList(id="strategies-list")
         yield RowList(id="strategies-rows")
         yield Rule(id="strategies-rule")
         yield WrappedText(id="strategies-text")
-        yield Facts(id="strategies-empty")
 
     # What is in sight
 
@@ -92,36 +91,45 @@ class StrategiesParts(Pane):
     def _rows(self, name: str) -> RowList:
         return self.query_one(f"#strategies-{name}", RowList)
 
+    @property
+    def here(self) -> str:
+        """Return the view in sight: of an empty bank that is what helps whoever is new here (S130)."""
+        return _FIRST_HELP if self.page == BANK and not self.bank.lines else self.page
+
     def first_focus(self) -> Widget | None:
-        return self._rows("list" if self.page == BANK else "rows") if self.is_mounted else None
+        return self._rows("list" if self.here == BANK else "rows") if self.is_mounted else None
 
     def kind(self) -> Page[Any]:
         """Return the view in sight, which is none for the list."""
-        if self.page not in self._pages:
-            self._pages[self.page] = make_page(self.page)
-        return self._pages[self.page]
+        if self.here not in self._pages:
+            self._pages[self.here] = make_page(self.here)
+        return self._pages[self.here]
 
     # Drawing
 
     def draw(self) -> None:
         if self.page != BANK and of_one(self.page) and self.bank.line(self.subject) is None:
             self.page = BANK
-        empty = not self.bank.lines and self.page == BANK
-        shown = {"empty"} if empty else {"views", "list" if self.page == BANK else "rows", "rule", "text"}
+        shown = {
+            "empty" if self.here != self.page else "views",
+            "list" if self.here == BANK else "rows",
+            "rule",
+            "text",
+        }
         for name in ("views", "list", "rows", "rule", "text", "empty"):
             widget = self.query_one(f"#strategies-{name}", Widget)
             if widget.display != (name in shown):
                 widget.display = name in shown
-        for name in ("text", "turns"):
-            self.set_class(self.page == name, f"-{name}")
+        self.set_class(self.page == "turns", "-turns")
+        self.set_class(self.here not in (BANK, "turns", "cases", _FIRST_HELP), "-brief")
         self._strip()
-        if empty:
-            self._draw_empty()
-        elif self.page == BANK:
+        if self.here == BANK:
             self._rows("list").show(lambda width: bank_rows(self.bank, width))
             self._draw_bank()
-        else:
-            self._draw_page()
+            return
+        self._draw_page()
+        if self.here != self.page:
+            self._draw_empty()
 
     def _strip(self) -> None:
         line: list[tuple[str, str]] = []
@@ -156,25 +164,30 @@ class StrategiesParts(Pane):
 
     def _draw_empty(self) -> None:
         self._head("none yet")
-        lines: list[Line] = [((" No strategy yet.", "strong"),), ()]
+        lines: list[Line] = [((" No strategy yet.", "strong"),)]
         lines += wrap(((f" {_WHAT}", "plain"),), max(20, self.size.width - 2), 1)
-        where = (" Write one: ", "plain"), ("strategies/<domain>/<domain>.<name>.yaml", "strong")
+        where = (" Write one: ", "plain"), ("strategies/<domain>/<id>.yaml", "strong")
         lines += [
+            (
+                *where,
+                ("; docs/strategies.md shows how.", "plain"),
+            ),
             (),
-            (*where, (" in the Project's directory.", "plain")),
-            ((" docs/strategies.md shows how.", "plain"),),
+            ((_BELOW, "dim"),),
         ]
-        self.query_one("#strategies-empty", Facts).show(lines)
+        facts = self.query_one("#strategies-empty", Facts)
+        facts.styles.height = len(lines)
+        facts.show(lines)
 
     def _draw_page(self) -> None:
-        about = self.subject if of_one(self.page) or self.wide else ""
-        wanted: Key = (self.page, about, self.choice, self.wide, self.bank.serial)
+        about = self.subject if of_one(self.here) or self.wide else ""
+        wanted: Key = (self.here, about, self.choice, self.wide, self.bank.serial)
         self._ask(wanted)
         page, held = self.kind(), self._facts
         rows, rule = self._rows("rows"), self.query_one("#strategies-rule", Rule)
         if held is None or held[0][:2] != wanted[:2] or held[2]:
             fault = held[2] if held is not None and held[0][:2] == wanted[:2] else ""
-            self._head(self.subject if of_one(self.page) else TITLES[self.page])
+            self._head(self.subject if of_one(self.here) else TITLES[self.here])
             told: Line = ((fault or "reading...", "bad" if fault else "dim"),)
             rows.show(lambda width: [Row("none", (told,), selectable=False)])
             rule.show(())
@@ -182,8 +195,8 @@ class StrategiesParts(Pane):
             return
         facts = held[1]
         self._head(page.title(facts))
-        first = page.follows and rows.cursor == 0 and self._shown == self.page
-        self._shown = self.page
+        first = page.follows and rows.cursor == 0 and self._shown == self.here
+        self._shown = self.here
         rows.show(lambda width: page.rows(facts, width))
         if first:
             rows.select(0)
@@ -192,15 +205,22 @@ class StrategiesParts(Pane):
             self._wanted_row = ""
         self._below()
 
+    def row_leads_to(self) -> str:
+        """Return the id of the strategy that the row under the cursor of a view is about, "" for none."""
+        held = self._facts
+        if held is None or held[2] or held[0][0] != self.here:
+            return ""
+        return self.kind().leads_to(held[1], self._rows("rows").key)
+
     def _below(self) -> None:
         """Show what stands below the list of a view for the row under the cursor."""
         held = self._facts
-        if held is None or held[2] or held[0][0] != self.page:
+        if held is None or held[2] or held[0][0] != self.here:
             return
         key = self._rows("rows").key
         heading, lines = self.kind().below(held[1], key, max(20, self.size.width - 2))
         self.query_one("#strategies-rule", Rule).show(heading)
-        self.query_one("#strategies-text", WrappedText).show(lines, (self.page, self.subject, key))
+        self.query_one("#strategies-text", WrappedText).show(lines, (self.here, self.subject, key))
 
     def _ask(self, wanted: Key) -> None:
         """Ask for a view's facts, once."""
@@ -216,12 +236,12 @@ class StrategiesParts(Pane):
             except (ExuviaError, OSError) as error:
                 return PageRead(wanted, None, str(error))
 
-        self.post_message(ReadWanted(read, self, f"reading {TITLES[self.page]}"))
+        self.post_message(ReadWanted(read, self, f"reading {TITLES[self.here]}"))
 
     def on_page_read(self, event: PageRead) -> None:
         event.stop()
         self._facts = (event.key, event.facts, event.fault)
-        if event.key[0] == self.page:
+        if event.key[0] == self.here:
             self.redraw()
 
     def on_resize(self) -> None:
@@ -232,11 +252,11 @@ class StrategiesParts(Pane):
         event.stop()
         if not own_screen(self).stands or self.view.reading:
             return
-        if event.rows.id == "strategies-list" and self.page == BANK:
+        if event.rows.id == "strategies-list" and self.here == BANK:
             self._draw_bank()
             own_screen(self).lines()  # which keys are of use differs from one to the next
-        elif event.rows.id == "strategies-rows" and self.page != BANK:
-            self._cursor[self.page] = event.key
+        elif event.rows.id == "strategies-rows" and self.here != BANK:
+            self._cursor[self.here] = event.key
             self._below()
 
     def key_of(self, action_id: str) -> str:
@@ -248,6 +268,8 @@ class StrategiesParts(Pane):
         return shown_keys(action, loaded.keys if loaded is not None else {}).partition(" ")[0]
 
 
+_FIRST_HELP = "troubles"
+_BELOW = " What goes wrong, and what is done about it (reported: the account's claims):"
 _WHAT = (
     "A strategy says when a skill is used, how skills are put together, and how a result is checked: a file, not a "
     "prompt. A model only suggests; the Executor decides by strategies. Each has versions that never change, which "

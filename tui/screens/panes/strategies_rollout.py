@@ -10,10 +10,11 @@ from core.strategy.bank.bank import bank_of
 from core.strategy.bank.comparison import Row as Segment
 from core.strategy.bank.dashboards import Numbers, Share
 from core.strategy.bank.states import Standing
+from core.strategy.feedback.ab_report import AbReport
 from tui.screens.panes.base import local
 from tui.screens.panes.strategies_bank import held_until, percent, stands, way_line
 from tui.screens.panes.strategies_pages import Asked, Page
-from tui.stores.strategies_rollout import Arms, Rollout, present, rollout
+from tui.stores.strategies_rollout import Rollout, present, rollout
 from tui.stores.strategies_ways import audience, ways
 from tui.widgets.line_list import Row
 from tui.widgets.spans import Line, Span, fit, joined, short
@@ -24,7 +25,7 @@ _NAME, _CELL = 22, 13
 class RolloutPage(Page[Rollout]):
     """The board."""
 
-    rest = " a takes it a step on, R takes it back; below stands what a row means. - is not measured, never 0."
+    rest = " a takes it on, R takes it back; below, what a row means. - is not measured."
 
     def read(self, asked: Asked, project: ProjectPaths) -> Rollout:
         assert asked.line is not None
@@ -94,7 +95,7 @@ def _stage_rows(new: Standing) -> list[Row]:
     for number, stage in enumerate(new.stages):
         here = new.state == "gray" and number == new.stage
         done = new.state == "gray" and number < new.stage
-        mark: Span = (">", "warn") if here else ("+", "good") if done else (" ", "dim")
+        mark: Span = ("*", "warn") if here else ("+", "good") if done else (" ", "dim")
         until = held_until(new) if here else ""
         held = f"holds until {local(until)}" if until > now_s() else "held long enough" if here else ""
         hours = f"{stage.hold_hours:g} h" if stage.hold_hours else "a person decides"
@@ -217,7 +218,7 @@ _DECIDED = {
 }  # fmt: skip
 
 
-def _arm_rows(arms: Arms) -> list[Row]:
+def _arm_rows(arms: AbReport) -> list[Row]:
     verdict = arms.verdict
     if verdict is None:
         told: Line = ((f"A/B against {arms.test.against}  ", "title"), ("no task in either arm yet", "dim"))
@@ -247,7 +248,7 @@ def _score(value: float | None) -> str:
     return "-" if value is None else f"{value:+.0f}"
 
 
-def _arm_below(arms: Arms) -> list[Line]:
+def _arm_below(arms: AbReport) -> list[Line]:
     rule, verdict = arms.rule, arms.verdict
     told = (
         f"Promoted where completion lies above on each of {rule.min_days} days and fallbacks are "
@@ -261,6 +262,9 @@ def _arm_below(arms: Arms) -> list[Line]:
         lines.append((("so many tasks would find ", "dim"), (found, "plain")))
         literal = "promotes" if verdict.literal else "does not promote"
         lines.append(((f"The reported rule alone {literal}; it promotes identical versions too.", "dim"),))
+    if arms.left_out:
+        outside = f"{arms.left_out} executions are in neither arm: users outside the gray group, or without an id."
+        lines.append(((outside, "dim"),))
     return [*lines, ((told, "dim"),)]
 
 
@@ -269,7 +273,7 @@ def _shadow_rows(facts: Rollout, width: int) -> list[Row]:
     if report is None:
         return []
     wide = width >= 84
-    names = ("turns", "path", "output", "checks", "newly", "no more") + (("fails old", "new") if wide else ())
+    names = ("turns", "path", "output", "checks", "newly", "no more") + (("failed", "now") if wide else ())
     columns = "".join(fit(name, 9, right=True) for name in names)
     room = max(14, min(24, width - 9 * len(names) - 12))
     rows = [_head(fit(f"In shadow of {report.old_version or 'nothing'}", room), columns)]

@@ -44,7 +44,7 @@ class Text:
 class TextPage(Page[Text]):
     """The text."""
 
-    rest = " Left and Right go through its versions, d shows what differs, f goes to the next fault."
+    rest = " Left and Right: its versions; d: what differs; f: the next fault."
 
     def read(self, asked: Asked, project: ProjectPaths) -> Text:
         assert asked.line is not None

@@ -39,7 +39,7 @@ class TurnFacts:
 class TurnsPage(Page[TurnFacts]):
     """Turns, the newest first."""
 
-    rest = " The newest comes first. s shows those of the selected strategy alone, Tab goes into the turn, Space holds."
+    rest = " The newest first. s: of the selected strategy alone; Tab: read it; Space holds."
     follows = True
 
     def __init__(self) -> None:
