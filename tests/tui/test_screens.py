@@ -20,9 +20,11 @@ from textual.pilot import Pilot
 from core.curation.jobs import JobPaths
 from core.state.fresh import ensure_home
 from core.state.paths import ProjectPaths
+from core.strategy.bank.bank import bank_of
 from tests.tui.driving import console, screen_text
 from tests.tui.home import give_trainer
 from tests.tui.recorded import IN_TRAINING, unpack
+from tests.tui.strategies_home import REPLAYED, break_lines, released_home
 from tui.console import Console
 from tui.palette import use_theme
 from tui.settings import Loaded, Settings
@@ -75,6 +77,11 @@ SCENES = (
     Scene("training-samples", "training", ("8", "down", "e", "down"), (SMALL, MIDDLE)),
     Scene("training-compare", "training", ("8", "down", "m", "up", "d"), (SMALL, MIDDLE)),
     Scene("training-empty", "empty", ("8",), (SMALL,)),
+    Scene("strategies", "strategies", ("9", "down")),
+    Scene("strategies-text", "strategies", ("9", "down", "e", "f"), (SMALL, MIDDLE)),
+    Scene("strategies-graph", "strategies", ("9", "down", "down", "w", "down"), (SMALL, MIDDLE)),
+    Scene("strategies-models", "strategies", ("9", "M"), (SMALL,)),
+    Scene("strategies-empty", "empty", ("9",), (SMALL, MIDDLE)),
     Scene("tiny", "ended", (), ((40, 10),)),
 )
 ALL = [pytest.param(scene, size, id=f"{scene.name}-{size[0]}x{size[1]}") for scene in SCENES for size in scene.sizes]
@@ -85,7 +92,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Projec
     root = tmp_path_factory.mktemp("homes")
     found = {name: unpack(name, root / name) for name in ("waiting", "ended", "training")}
     trainer = give_trainer(JobPaths(found["training"].training / IN_TRAINING))
-    yield {**found, "empty": ensure_home(root / "empty")}
+    strategies = released_home(root / "strategies")
+    break_lines(bank_of(strategies), REPLAYED, [("order.status ==", "order.stats ==")])
+    yield {**found, "empty": ensure_home(root / "empty"), "strategies": strategies}
     trainer.kill()
     trainer.wait()
 

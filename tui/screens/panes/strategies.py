@@ -10,7 +10,7 @@ from tui.screens.panes.base import TraceWanted
 from tui.screens.panes.strategies_pages import BANK, TITLES, of_one
 from tui.screens.panes.strategies_parts import StrategiesParts
 from tui.stores.strategies_lines import StrategyLine
-from tui.stores.strategies_ways import can_put_away
+from tui.stores.strategies_ways import can_put_away, not_publishable
 from tui.widgets.line_list import LineList
 from tui.widgets.spans import Line
 from tui.widgets.wrapped_text import WrappedText
@@ -200,7 +200,7 @@ class StrategiesPane(StrategiesParts):
             found.add("strategy.fault")
         if one is None:
             return frozenset({*found, "strategy.text", "strategy.next", "strategy.diff", "open", "filter"})
-        if one.unpublished and one.entry.authored is not None:
+        if one.unpublished and not_publishable(one) is None:
             found.discard("strategy.publish")
         if any(version.state not in ("active",) for version in one.at_work):
             found.discard("strategy.advance")
