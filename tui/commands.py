@@ -61,14 +61,14 @@ def _decide(project: ProjectPaths, item_id: str, verdict: approvals.Verdict, rea
 
 def _in_force(project: ProjectPaths, item_id: str, reason: str) -> tuple[str, ...]:
     """Bring a strategy's version that got all traffic into force where the strategy is; say how that went."""
-    from core.evolution.strategy_release import bring_into_force_everywhere
+    from core.evolution.strategy_release import follow_bank
     from core.state import approvals
     from core.strategy.bank.bank import bank_of
 
     body = approvals.get(project, item_id)[0].body
     if body.get("to") != "active":
         return ()
-    return bring_into_force_everywhere(bank_of(project), body["strategy"], body["version"], ACTOR, reason)
+    return follow_bank(bank_of(project), body["strategy"], ACTOR, reason)
 
 
 def _goes_on(project: ProjectPaths, item_id: str, text: str) -> Outcome:

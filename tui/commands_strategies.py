@@ -47,7 +47,7 @@ def advance(project: ProjectPaths, way: Way, why: str, evidence: tuple[str, ...]
     one = bank.move(way.id, way.version, step, expect=way.state)
     told = f"{one.id} version {one.version}: {one.state}, {way.what}."
     if one.state == "active":
-        return Outcome(told, " ".join(_in_force(bank, one.id, one.version, why)) or _HISTORY)
+        return Outcome(told, " ".join(_in_force(bank, one.id, why)) or _HISTORY)
     return Outcome(told, _HISTORY)
 
 
@@ -77,15 +77,15 @@ def roll_back(project: ProjectPaths, strategy_id: str, version: int, why: str) -
     bank = bank_of(project)
     one = bank.take_back(strategy_id, operator(), why, version=version)
     back = newest(bank.entry(strategy_id).versions, "active")
-    hints = () if back is None else _in_force(bank, strategy_id, back.version, why)
+    hints = _in_force(bank, strategy_id, why)
     answers = "none of it answers" if back is None else f"version {back.version} answers"
     return Outcome(f"{one.id} version {one.version} is off-line; {answers}.", " ".join(hints) or _HISTORY)
 
 
-def _in_force(bank: Bank, strategy_id: str, version: int, why: str) -> tuple[str, ...]:
-    from core.evolution.strategy_release import bring_into_force_everywhere
+def _in_force(bank: Bank, strategy_id: str, why: str) -> tuple[str, ...]:
+    from core.evolution.strategy_release import follow_bank
 
-    return bring_into_force_everywhere(bank, strategy_id, version, ACTOR, why)
+    return follow_bank(bank, strategy_id, ACTOR, why)
 
 
 def put_away(project: ProjectPaths, strategy_id: str, version: int, state: State, why: str) -> Outcome:

@@ -8,6 +8,7 @@ says so. The bank's rule decides what may come into force; this only carries it 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from core.evolution.edits import Edit
 from core.evolution.runs import live_run
 from core.foundation.errors import ExuviaError, RefusedError
 from core.state import ledger, readonly, snapshots
+from core.state.agents import read_agent
 from core.state.ledger import CandidateRecord
 from core.state.paths import AgentPaths
 from core.strategy.bank.bank import Bank, bank_of
-from core.strategy.bank.states import Standing
+from core.strategy.bank.states import SERVED, Standing, newest
 
 TRAFFIC = "traffic"
 """What stands in the ledger for a benchmark: nothing was measured by one."""
@@ -39,10 +41,25 @@ class InForce:
 
 def governed_agents(bank: Bank, strategy_id: str) -> tuple[AgentPaths, ...]:
     """Return the agents of the bank's Project that have the strategy in force, in some version."""
-    assert bank.project is not None
     name = _path(strategy_id)
-    agents = (bank.project.agent(agent_id) for agent_id in bank.project.agent_ids())
-    return tuple(agent for agent in agents if (agent.state / name).is_file())
+    return tuple(agent for agent in _agents(bank) if (agent.state / name).is_file())
+
+
+def served_agents(bank: Bank) -> tuple[AgentPaths, ...]:
+    """Return the agents whose skills strategies choose: to their users a version in gray answered."""
+    return tuple(agent for agent in _agents(bank) if _leaves_choice(agent))
+
+
+def _agents(bank: Bank) -> Iterator[AgentPaths]:
+    assert bank.project is not None
+    return (bank.project.agent(agent_id) for agent_id in bank.project.agent_ids())
+
+
+def _leaves_choice(agent: AgentPaths) -> bool:
+    try:
+        return read_agent(agent).skills.selection == "strategy"
+    except ExuviaError:
+        return False  # an agent that can't be read answers nobody
 
 
 def bring_into_force(agent: AgentPaths, strategy_id: str, version: int, actor: str, reason: str = "") -> InForce | None:
@@ -51,7 +68,6 @@ def bring_into_force(agent: AgentPaths, strategy_id: str, version: int, actor: s
     Raises RefusedError for a version that isn't active, BlockedError or LockedError where the state can't be kept or is
     being worked on, ForeignChangeError where something else changes it meanwhile, having overwritten nothing.
     """
-    readonly.refuse(agent.root)
     bank = bank_of(agent.project)
     standing = bank.standing(strategy_id, version)
     if standing.state != "active":
@@ -59,40 +75,81 @@ def bring_into_force(agent: AgentPaths, strategy_id: str, version: int, actor: s
             f"{strategy_id} version {version} is {standing.state}; only an active version comes into force.",
             hint=f"Release it further: exuvia strategy gray {strategy_id}",
         )
-    path, text = _path(strategy_id), bank.text(strategy_id, version)
-    present = agent.state / path
-    before = strategy_edits.version_in(present.read_bytes(), path) if present.is_file() else None
-    if present.is_file() and present.read_bytes() == text.encode("utf-8"):
+    text = bank.text(strategy_id, version)
+    why = reason or f"{strategy_id} version {version} answers all traffic."
+    return _change(agent, standing, Edit(_path(strategy_id), text), actor, why)
+
+
+def take_out_of_force(agent: AgentPaths, strategy_id: str, actor: str, reason: str = "") -> InForce | None:
+    """Take a strategy of which no version answers users any more out of `agent`; None where it isn't there.
+
+    Raises RefusedError where what the agent has is no published version (somebody changed it there), or one that still
+    answers, and what `bring_into_force` raises.
+    """
+    bank, path = bank_of(agent.project), agent.state / _path(strategy_id)
+    if not path.is_file():
+        return None
+    held = strategy_edits.version_in(path.read_bytes(), _path(strategy_id))
+    standing = next((one for one in bank.entry(strategy_id).versions if held and one.version == held[1]), None)
+    if standing is None or bank.text(strategy_id, standing.version).encode("utf-8") != path.read_bytes():
+        raise RefusedError(
+            f"{agent.id} has a text of {strategy_id} that the bank never published.",
+            hint=f"Look at it in {_path(strategy_id)}; take the agent back by exuvia rollback {agent.id}.",
+        )
+    if standing.state in SERVED:
+        raise RefusedError(f"{strategy_id} version {standing.version} is {standing.state}: it answers users.")
+    why = reason or f"No version of {strategy_id} answers users any more."
+    return _change(agent, standing, Edit(_path(strategy_id), delete=True), actor, why)
+
+
+def follow_bank(bank: Bank, strategy_id: str, actor: str, reason: str = "") -> tuple[str, ...]:
+    """Make the agents have of a strategy what the bank says: its active version, or nothing where none is active.
+
+    An active version comes to the agents that have the strategy and to those whose skills strategies choose, since its
+    gray stages answered there. Returns a line for each agent that changed or could not, with the way out.
+    """
+    active = newest(bank.entry(strategy_id).versions, "active")
+    holding = governed_agents(bank, strategy_id)
+    agents = {agent.id: agent for agent in (*holding, *(served_agents(bank) if active else ()))}
+    told: list[str] = []
+    for agent in agents.values():
+        try:
+            if active is None:
+                gone = take_out_of_force(agent, strategy_id, actor, reason)
+                told += [f"{agent.id} is version {gone.version} now, without {strategy_id}."] if gone else []
+            else:
+                found = bring_into_force(agent, strategy_id, active.version, actor, reason)
+                said = f"with {strategy_id} version {active.version}"
+                told += [f"{agent.id} is version {found.version} now, {said}."] if found else []
+        except ExuviaError as error:
+            told.append(f"{agent.id} keeps the version it has: {error} {error.hint}".rstrip())
+    if active is not None and not agents:
+        told.append(
+            f"It is in force in no agent, so it answers nobody: exuvia strategy enforce {strategy_id} --agent AGENT"
+        )
+    return tuple(told)
+
+
+def _change(agent: AgentPaths, standing: Standing, edit: Edit, actor: str, why: str) -> InForce | None:
+    """Make the next version of the agent by one edit, with what was before kept; None where nothing would change."""
+    readonly.refuse(agent.root)
+    present = agent.state / edit.path
+    before = strategy_edits.version_in(present.read_bytes(), edit.path) if present.is_file() else None
+    if edit.content is not None and present.is_file() and present.read_bytes() == edit.content.encode("utf-8"):
         return None
     if (live := live_run(agent)) is not None:
         raise RefusedError(
-            f"Run {live} is at work on {agent.id}.", hint=f"Stop it first, then: exuvia strategy enforce {strategy_id}"
+            f"Run {live} is at work on {agent.id}.", hint=f"Stop it first, then: exuvia strategy enforce {standing.id}"
         )
-    kept = snapshots.create(agent, note=f"before {strategy_id} version {version}", actor=actor)
+    kept = snapshots.create(agent, note=f"before a change of {standing.id}", actor=actor)
     number = snapshots.next_version(agent)
     root = staged_root(agent, number)
     shutil.rmtree(root, ignore_errors=True)
-    why = reason or f"{strategy_id} version {version} answers all traffic."
-    staged = stage(agent, root, number, lambda state: apply_edits(state, [Edit(path, text)]), {path: why})
+    staged = stage(agent, root, number, lambda state: apply_edits(state, [edit]), {edit.path: why})
     put_in_place(agent, staged)
     snapshots.create(agent)
     ledger.append(agent.project, _record(agent, standing, kept.version, staged, why))
-    return InForce(agent.id, number, strategy_id, version, before[1] if before else None)
-
-
-def bring_into_force_everywhere(bank: Bank, strategy_id: str, version: int, actor: str, reason: str) -> tuple[str, ...]:
-    """Bring an active version into force in every agent that has the strategy; return a line for each of them, also
-    for one that keeps the version it has, with the reason and the way out."""
-    told: list[str] = []
-    for agent in governed_agents(bank, strategy_id):
-        try:
-            found = bring_into_force(agent, strategy_id, version, actor, reason)
-        except ExuviaError as error:
-            told.append(f"{agent.id} keeps the version it has: {error} {error.hint}".rstrip())
-            continue
-        if found is not None:
-            told.append(f"{agent.id} is version {found.version} now, with {strategy_id} version {version}.")
-    return tuple(told)
+    return InForce(agent.id, number, standing.id, standing.version, before[1] if before else None)
 
 
 def _record(agent: AgentPaths, standing: Standing, reference: int, staged: Staged, why: str) -> CandidateRecord:

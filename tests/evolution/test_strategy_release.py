@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.evolution.strategy_release import bring_into_force, bring_into_force_everywhere, governed_agents
+from core.evolution.strategy_release import bring_into_force, follow_bank, governed_agents
 from core.foundation.clock import now_s
 from core.foundation.errors import RefusedError
 from core.state import ledger, rollback, snapshots
-from core.state.agents import create_agent
+from core.state.agents import create_agent, edit_config
 from core.state.fresh import ensure_home
 from core.state.paths import AgentPaths
 from core.state.timeline import timeline
@@ -95,6 +95,39 @@ def test_an_agent_whose_state_was_changed_keeps_its_version_and_is_named(agent: 
     release(agent, "review", "shadow", "gray", "active")
     broken = (agent.state / PATH).parent / "no-text"
     broken.symlink_to("/etc/passwd")
-    (line,) = bring_into_force_everywhere(bank_of(agent.project), ID, 2, "cli", "")
+    (line,) = follow_bank(bank_of(agent.project), ID, "cli")
     assert line.startswith("clerk keeps the version it has: ")
     assert (agent.state / PATH).read_text() == text(1, "old")
+
+
+@pytest.mark.meets("S73")
+def test_what_is_taken_back_for_good_is_taken_out_of_the_agents(agent: AgentPaths) -> None:
+    (agent.state / PATH).unlink()
+    edit_config(agent, {"skills.selection": "strategy"})
+    bank = bank_of(agent.project)
+    release(agent, "review", "shadow", "gray", "active")
+    (line,) = follow_bank(bank, ID, "cli")  # its gray stages answered there, so it goes on answering
+    assert line.endswith(f"with {ID} version 2.")
+    assert (agent.state / PATH).read_text() == text(2, "new")
+    bank.take_back(ID, ADA, "complaints")
+    (line,) = follow_bank(bank, ID, "cli")
+    assert line.endswith(f"now, without {ID}.")
+    assert not (agent.state / PATH).exists()
+    assert follow_bank(bank, ID, "cli") == ()
+
+
+def test_a_text_that_the_bank_never_published_is_left(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow", "gray")
+    bank = bank_of(agent.project)
+    bank.take_back(ID, ADA, "complaints")
+    (line,) = follow_bank(bank, ID, "cli")
+    assert "never published" in line
+    assert (agent.state / PATH).read_text() == text(1, "old")
+
+
+def test_a_version_that_no_agent_takes_says_how_to_give_it(agent: AgentPaths) -> None:
+    (agent.state / PATH).unlink()
+    release(agent, "review", "shadow", "gray", "active")
+    (line,) = follow_bank(bank_of(agent.project), ID, "cli")
+    assert "answers nobody" in line
+    assert f"exuvia strategy enforce {ID} --agent" in line

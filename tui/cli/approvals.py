@@ -206,11 +206,11 @@ def _decide(place: Place, approval_id: str, verdict: Verdict, reason: str) -> De
         decision = releasing.decide(place.project, approval_id, verdict, reason, actor="cli")
         body = desk.get(place.project, approval_id)[0].body
         if verdict == "approve" and body.get("to") == "active":
-            from core.evolution.strategy_release import bring_into_force_everywhere
+            from core.evolution.strategy_release import follow_bank
             from core.strategy.bank.bank import bank_of
 
             bank = bank_of(place.project)
-            for line in bring_into_force_everywhere(bank, body["strategy"], body["version"], "cli", reason):
+            for line in follow_bank(bank, body["strategy"], "cli", reason):
                 note(line)
         return decision
     return desk.decide(place.project, approval_id, verdict, reason, actor="cli")

@@ -130,7 +130,8 @@ def gray(
         if entered.representation.population and not as_json:
             for line in entered.representation.lines():
                 note(line)
-    _tell(moved, as_json, "take it back: exuvia strategy rollback", _enforce(bank, moved, why))
+    agents = _follow(bank, name, why) if moved.state == "active" else ()
+    _tell(moved, as_json, "take it back: exuvia strategy rollback", agents)
 
 
 @click.command("enforce", epilog="Example:  exuvia strategy enforce aftersale.paid_no_parcel --agent clerk")
@@ -156,13 +157,11 @@ def enforce(name: str, agent_id: str | None, why: str, as_json: bool, place: Pla
         say(_enforced(agent.id, name, one.version, found))
 
 
-def _enforce(bank: Bank, one: Standing | None, why: str) -> tuple[str, ...]:
-    """Bring a version that is active now into force in the agents that have the strategy; a line for each."""
-    if one is None or one.state != "active":
-        return ()
-    from core.evolution.strategy_release import bring_into_force_everywhere
+def _follow(bank: Bank, name: str, why: str) -> tuple[str, ...]:
+    """Make the agents have of a strategy what the bank says; a line for each that changed or couldn't."""
+    from core.evolution.strategy_release import follow_bank
 
-    return bring_into_force_everywhere(bank, one.id, one.version, "cli", why)
+    return follow_bank(bank, name, "cli", why)
 
 
 def _enforced(agent_id: str, name: str, version: int, found: InForce | None) -> str:
@@ -181,7 +180,7 @@ def rollback(name: str, version: int | None, why: str, as_json: bool, place: Pla
     """Take the version of strategy ID that was released last off-line; the one before answers again."""
     bank = bank_of(place.project)
     one = bank.take_back(name, operator(), why, version=version)
-    _tell(one, as_json, agents=_enforce(bank, newest(bank.entry(name).versions, "active"), why))
+    _tell(one, as_json, agents=_follow(bank, name, why))
 
 
 @click.command("archive", epilog="Example:  exuvia strategy archive aftersale.old_way --version 2")

@@ -189,7 +189,7 @@ def append(bank: Bank, comparison: Comparison) -> None:
     readonly.refuse(path)
     append_record(path, comparison.to_json(), fsync=False)
     count = path.read_bytes().count(b"\n")
-    if count == 1 or count % (_EVERY if count < 40 * _EVERY else 10 * _EVERY) == 0:
+    if count & (count - 1) == 0 or count % (_EVERY if count < 40 * _EVERY else 10 * _EVERY) == 0:  # 1, 2, 4, 8, ...
         write_report(bank, comparison.strategy_id, comparison.new_version)
 
 
