@@ -104,6 +104,12 @@ class Bank:
         """Return id to file of every strategy that is written here, by id. A file's name is its id."""
         return {path.stem: path for path in self._written()}
 
+    def strays(self) -> tuple[str, ...]:
+        """Return the YAML files that stand where nothing is read: beside bank.yaml, or deeper than a domain."""
+        found = (path for pattern in ("*.yaml", "*.yml", "*/*.yml", "*/*/*.yaml") for path in self.root.glob(pattern))
+        names = (path.relative_to(self.root).as_posix() for path in found)
+        return tuple(sorted(name for name in names if name != SETTINGS and not name.startswith(".")))
+
     def doubles(self) -> tuple[Path, ...]:
         """Return the files whose id another file has too, in another domain: `files` has only the last of them."""
         taken = self.files()

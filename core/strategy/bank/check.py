@@ -186,6 +186,8 @@ def _of_bank(bank: Bank, entries: Iterable[Entry], told: Journal, settings: Bank
         if band.reviewed and not _is_time(band.reviewed):
             message = f"domains.{name}.reviewed: {band.reviewed!r} is no time with a zone"
             yield Finding("error", "bank", SETTINGS, 0, "", message)
+    for name in bank.strays():
+        yield Finding("warning", "bank", name, 0, "", "is no part of a bank; a strategy lies in its domain's directory")
     for path in bank.doubles():
         name = path.relative_to(bank.root).as_posix()
         yield Finding("error", "bank", name, 0, path.stem, f"another file has the id {path.stem} too; rename one")

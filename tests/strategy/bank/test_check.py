@@ -238,3 +238,14 @@ def test_a_simulation_is_the_same_each_time(bank: Bank) -> None:
     compiled = compile_bank(texts, BankSettings(), SCHEMAS)
     one = compiled.strategies["shop.refund"]
     assert simulate(compiled, one) == simulate(compiled, one)
+
+
+def test_a_file_where_nothing_is_read_is_told(bank: Bank) -> None:
+    (bank.root / "shop.lost.yaml").write_text("x: 1\n")
+    (bank.root / "shop" / "more").mkdir()
+    (bank.root / "shop" / "more" / "shop.deep.yaml").write_text("x: 1\n")
+    found = [one for one in check(bank).findings if "no part of a bank" in one.message]
+    assert [(one.level, one.file) for one in found] == [
+        ("warning", "shop.lost.yaml"),
+        ("warning", "shop/more/shop.deep.yaml"),
+    ]
