@@ -25,6 +25,7 @@ def test_one_edit_of_a_strategy_is_kept_another_taken_back_and_a_second_call_run
     told = ended.document
     assert [row["layers"] for row in told["ablation"]] == ["flat", 1, 2, 3]
     assert told["mistriggers"]
+    assert [one["outcome"] for one in told["life"]["releases"]] == ["promoted", "taken back"]
     found = told["optimize"]
     assert (found["agent"], found["benchmark"], found["state"]) == (SHOP_CLERK, "shop-service", "finished")
     for decision in ("accepted", "rejected"):

@@ -1,8 +1,9 @@
 """`exuvia strategy demo`: what strategies are worth, offline - in the simulator, and for an agent that evolves by them.
 
-Two parts. The shop's simulator serves the same visits with no strategies and with one, two and three layers. Then the
-built-in shop clerk is measured on its benchmark, and an Optimizer tries Candidates that edit its strategies, played by
-the rehearsal model in real processes. Called again on the same home it goes on with what is there.
+Three parts. The built-in shop clerk is measured on its benchmark, and an Optimizer tries Candidates that edit its
+strategies, played by the rehearsal model in real processes; called again on the same home this goes on with what is
+there. The shop's simulator serves the same visits with no strategies and with one, two and three layers. And one
+strategy is followed from the failures of its first version to a release that is kept and one that is taken back.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def demo(
     last = _evolve(project, seed=seed, rounds=rounds, allow_unisolated=unisolated)
     with working(f"the simulated shop, {seeds} seeds"):
         told = run_demo(seeds)
-    document = {"rehearsal": True, "home": str(root), **told, "optimize": optimize_document(project, last)}
+    with working("days in the simulated shop"):
+        life = _life()
+    told |= {"life": life, "optimize": optimize_document(project, last)}
+    document = {"rehearsal": True, "home": str(root), **told}
     if as_json:
         print_json(document)
     else:
@@ -75,6 +79,19 @@ def demo(
             say(line)
         say(f"Look at it: exuvia --home {shlex.quote(str(root))}")
     return runs.exit_of(last)
+
+
+def _life() -> dict[str, Any]:
+    """Follow a strategy through its days, in a bank that is gone afterwards: its calendar is the simulator's."""
+    import asyncio
+    import tempfile
+
+    from core.models.interface import ModelRef
+    from core.models.rehearsal.provider import RehearsalProvider
+    from core.strategy.shop.life import live
+
+    with tempfile.TemporaryDirectory(prefix="exuvia-shop-") as place:
+        return asyncio.run(live(Path(place) / "bank", RehearsalProvider(), ModelRef("rehearsal", "rehearsal-1")))
 
 
 def _evolve(project: ProjectPaths, *, seed: int, rounds: int, allow_unisolated: bool) -> RunView:
@@ -166,6 +183,7 @@ def _told(document: dict[str, Any]) -> list[str]:
         f"{_share(row['pseudo_success']):>7} {row['latency_ms']:>6.0f} ms"
         for row in document["ablation"]
     ]
+    lines += _life_told(document["life"])
     found = document["optimize"]
     reason = f": {found['reason']}" if found["reason"] else ""
     lines.append(f"{found['agent']} on {found['benchmark']} (rehearsal): {found['state']}{reason}")
@@ -179,6 +197,22 @@ def _told(document: dict[str, Any]) -> list[str]:
             f"  final v{found['final']['version']}: {_points(found['final']['score'])}, held out "
             f"{_points(held['baseline'])} -> {_points(held['final'])}"
         )
+    return lines
+
+
+def _life_told(life: dict[str, Any]) -> list[str]:
+    lines = [f"{life['days']} days of its customers who want a refund, {life['bad_cases']} bad cases of version 1:"]
+    lines += [f"  {text}" for text in life["suggestions"]]
+    for draft in life["drafts"]:
+        share = f"{draft['success_with']:.1%} served well with it, {draft['success_without']:.1%} without"
+        lines.append(f"  draft {draft['id']}: {share} -> {draft['outcome']}")
+    for one in life["releases"]:
+        old, new = one["customers"]["old"], one["customers"]["new"]
+        lines.append(
+            f"  version {one['version']}, {one['gray']['days']} days beside version {one['against']}: served well "
+            f"{new['well']} of {new['customers']}, by the old one {old['well']} of {old['customers']}: {one['outcome']}"
+        )
+        lines.append(f"    {one['why']}")
     return lines
 
 
