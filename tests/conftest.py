@@ -5,6 +5,11 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast inputs are drawn says something of the machine, which other work may share, and nothing of the program.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 # A suite started by nohup or in a script's background inherits ignored signals and would hand them on to every
 # program it starts; the tests are about programs that an operator starts at a terminal.

@@ -32,11 +32,17 @@ def _parses(words: list[str]) -> None:
         found = called.get_command(click.Context(called), words[0])
         assert found is not None, words
         called, words = found, words[1:]
-    for parameter in called.params:
-        if isinstance(parameter.type, click.Path):
-            parameter.type.exists = False
-    if words and not isinstance(called, click.Group):
+    if not words or isinstance(called, click.Group):
+        return
+    paths = [parameter.type for parameter in called.params if isinstance(parameter.type, click.Path)]
+    wanted = [path.exists for path in paths]
+    try:
+        for path in paths:
+            path.exists = False
         called.make_context("exuvia", words)
+    finally:
+        for path, exists in zip(paths, wanted, strict=True):
+            path.exists = exists
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
