@@ -12,18 +12,20 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.agents.outputs import redact, redacted
 from core.agents.session import Session
 from core.agents.tools.commands import Shell
 from core.agents.tools.subagents import ChildWish
 from core.foundation import strict_json
 from core.foundation.clock import short_id
 from core.foundation.errors import ExuviaError
-from core.foundation.visible import decode, visible_line
+from core.foundation.visible import decode, visible, visible_line
 from core.skillrepo.document import SkillDocument, installed
+from core.strategy.documents.model import is_code
 from core.strategy.documents.skill import SkillSchema
 from core.strategy.execution.skills import RAISED, TIMEOUT, Call, Outcome, Skill
 from core.strategy.schema.directory import skills_in
@@ -31,6 +33,7 @@ from core.strategy.schema.directory import skills_in
 SCRIPTS = ("call", "call.py", "call.sh")
 _SHOWN = 400  # characters of what a skill said that did not answer as it should
 _LONGEST_S = 300.0
+_LONGEST_MESSAGE = 2000
 
 OpenChild = Callable[[ChildWish], Session]
 
@@ -101,10 +104,12 @@ class _Script:
             raise
         finally:
             given.unlink(missing_ok=True)
-        text = decode(process.read())
+        secrets = self.shell.secrets
+        text = redact(decode(process.read()), secrets)  # before anything is cut: half a secret is one too
         if code:
             return Outcome(None, RAISED, f"exit code {code}: {visible_line(text.strip()[-_SHOWN:])}")
-        return answer_in(text)
+        outcome = answer_in(text)  # in JSON a secret may be spelled otherwise
+        return replace(outcome, output=redacted(outcome.output, secrets), message=redact(outcome.message, secrets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +158,8 @@ def _order(skill: CallableSkill, inputs: Mapping[str, Any], call: Call) -> str:
 def answer_in(text: str) -> Outcome:
     """Return what the last line of `text` says. Anything but one object of the two forms is a failure, never a success.
 
-    Strict: text around the object, other keys, a code beside an output are not repaired.
+    Strict: text around the object, other keys, a code beside an output, a code that no failure profile could hold
+    (lower case, blanks) are not repaired.
     """
     lines = [line for line in text.strip().splitlines() if line.strip()]
     last = lines[-1].strip() if lines else ""
@@ -165,7 +171,7 @@ def answer_in(text: str) -> Outcome:
         if set(found) == {"output"} and isinstance(found["output"], dict):
             return Outcome(found["output"])
         code, message = found.get("code"), found.get("message", "")
-        if set(found) <= {"code", "message"} and isinstance(code, str) and code and isinstance(message, str):
-            return Outcome(None, code, message)
+        if set(found) <= {"code", "message"} and isinstance(code, str) and is_code(code) and isinstance(message, str):
+            return Outcome(None, code, visible(message[:_LONGEST_MESSAGE]))
     shown = visible_line(last[-_SHOWN:]) or "nothing"
     return Outcome(None, RAISED, f"its last line is no answer: {shown}")

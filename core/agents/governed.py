@@ -25,3 +25,8 @@ class Governed:
     def to_json(self) -> dict[str, Any]:
         """Return it as a mapping."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Governed:
+        """Return what `to_json` gave."""
+        return cls(**{**value, "told": tuple(value["told"])})

@@ -110,7 +110,7 @@ class Orders:
                 ),
                 "notices": tuple(told["notices"]),
                 "budgets": Budgets(**told["budgets"]),
-                "governed": Governed(**told["governed"]) if told["governed"] is not None else None,
+                "governed": Governed.from_json(told["governed"]) if told["governed"] is not None else None,
             }
         )
 

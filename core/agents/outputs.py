@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from .tool import ToolResult
 
@@ -17,6 +18,17 @@ def redact(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, REDACTED)
     return text
+
+
+def redacted(value: Any, secrets: Collection[str]) -> Any:
+    """Return plain JSON with every secret replaced in every text of it, keys included."""
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if isinstance(value, Mapping):
+        return {redacted(key, secrets): redacted(inner, secrets) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted(inner, secrets) for inner in value]
+    return value
 
 
 def bounded(result: ToolResult, *, limit: int, call_id: str, archive: Path | None) -> ToolResult:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.foundation import strict_json
+from core.foundation.errors import DamagedError
+from core.foundation.visible import visible_line
 from core.state import readonly
 from core.state.atomic import append_line
 
@@ -64,11 +68,13 @@ Wanted = Callable[[bytes, int, int], bool]
 def read_lines(path: Path, *, start: int = 0, most: int | None = None, wanted: Wanted | None = None) -> Lines:
     """Read the records from byte `start` on; a missing file has none (FAULTS: stop-at-first-error).
 
+    Raises DamagedError where something else than a file stands there: a pipe would be waited for without end.
+
     `most` stops behind about so many bytes, but never before the first whole line: `end` is where to read on.
     `wanted` passes over lines of a long file without parsing them; those are counted, and are no gaps.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(_opened(path), "rb") as file:
             file.seek(start)
             raw = file.read() if most is None else file.read(most) + file.readline()
     except FileNotFoundError:
@@ -87,6 +93,15 @@ def read_lines(path: Path, *, start: int = 0, most: int | None = None, wanted: W
             gaps.append(Gap(start + at, start + newline + 1, found))
         at = newline + 1
     return Lines(tuple(lines), tuple(gaps), start + at, len(raw) - at, passed)
+
+
+def _opened(path: Path) -> int:
+    """Return a descriptor of a regular file, open for reading. Raises DamagedError for anything else, or OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise DamagedError(f"{visible_line(str(path))} is no file.", hint="Look what stands there, and put it away.")
 
 
 def _parse(raw: bytes) -> dict[str, Any] | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -149,3 +150,40 @@ async def test_a_skill_without_a_script_is_followed_by_a_sub_session(shell: Shel
 )
 def test_an_answer_is_read_strictly(text: str) -> None:
     assert answer_in(text).code == RAISED
+
+
+@confined
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ('print(json.dumps({"output": {"seen": t, t: [t]}}))', ""),
+        ('print(json.dumps({"code": "REFUSED", "message": f"{t} is wrong"}))', "REFUSED"),
+        ('print(t + "x" * 385); sys.exit(3)', RAISED),  # the cut goes through the secret
+        ('print(t + "x" * 385)', RAISED),
+    ],
+)
+async def test_a_vault_value_leaves_no_skill(shell: Shell, tmp_path: Path, script: str, code: str) -> None:
+    """However JSON spells it, and whole or in part."""
+    secret = 's3cr\u00e9t"value-of-the-vault'
+    head = "import json, os, sys\nt = os.environ['TOKEN']\n"
+    install(tmp_path / "skills", "query_order", head + script)
+    knowing = replace(shell, extra_env={"TOKEN": secret})
+    skill = as_skills(callables(tmp_path / "skills")[0], knowing, None)["query_order"]
+    outcome = await skill.call({}, Call("s"))
+    assert outcome.code == code
+    said = f"{outcome.output} {outcome.message}"
+    assert "[redacted]" in said
+    assert not any(secret[at : at + 6] in said for at in range(len(secret) - 6))
+
+
+@pytest.mark.parametrize("code", ["not found", "\x1b[2J", "X" * 65, "x", "A\n", "A-B"])
+def test_a_code_that_no_profile_could_hold_is_no_answer(code: str) -> None:
+    found = answer_in(json.dumps({"code": code, "message": "m"}))
+    assert (found.output, found.code) == (None, RAISED)
+
+
+def test_a_message_is_bounded_and_moves_no_cursor() -> None:
+    found = answer_in(json.dumps({"code": "GONE", "message": "\x1b[2J" + "m" * 100_000}))
+    assert found.code == "GONE"
+    assert len(found.message) < 3000
+    assert "\x1b" not in found.message

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
+from core.agents.governed import Governed
 from core.agents.in_force import governed
 from core.foundation.clock import now_s
 from core.state.agent_config import AgentConfig, parse_config
@@ -81,3 +84,35 @@ def test_a_release_file_with_a_fault_stops_nobody_and_is_told(agent: AgentPaths)
     assert found is not None
     assert found.fits == {}
     assert found.told[0].startswith(f"not adapted to the model: shop/{ID}.release.yaml:1:1: id: is missing")
+
+
+def test_a_file_that_cannot_be_read_costs_itself_and_is_told(agent: AgentPaths) -> None:
+    folder = agent.state / "strategies" / "shop"
+    os.mkfifo(folder / "shop.pipe.yaml")
+    (folder / "shop.folder.yaml").mkdir()
+    (folder / "shop.latin.yaml").write_bytes(b"purpose: caf\xe9\n")
+    (folder / "shop.link.yaml").symlink_to("/etc/passwd")
+    os.mkfifo(agent.state / "strategies" / "bank.yaml")
+    found = governed(agent, config(agent))
+    assert found is not None
+    assert found.files == {f"shop/{ID}.yaml": text(1, "old")}
+    assert [fault.split(":")[1] for fault in found.told] == [
+        " shop/shop.folder.yaml",
+        " shop/shop.latin.yaml",
+        " shop/shop.link.yaml is a link",
+        " shop/shop.pipe.yaml",
+        " bank.yaml",
+    ]
+    assert Governed.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+@pytest.mark.parametrize("states", [("review", "shadow"), ("review", "shadow", "gray")])
+def test_a_damaged_version_answers_nobody_and_leaves_the_old_one(agent: AgentPaths, states: tuple[State, ...]) -> None:
+    release(agent, *states)
+    path = bank_of(agent.project).root / ".versions" / ID / "2.yaml"
+    path.chmod(0o644)
+    path.write_text(text(2, "forged"))
+    users = [governed(agent, config(agent), User(f"user-{number}")) for number in range(600)]
+    assert all(one is not None and one.files == {f"shop/{ID}.yaml": text(1, "old")} for one in users)
+    assert all(one is not None and one.shadow == {} for one in users)
+    assert any("is not what was published" in fault for one in users if one is not None for fault in one.told)

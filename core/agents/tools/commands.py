@@ -58,6 +58,11 @@ class Shell:
     background_s: float = _BACKGROUND_S
     running: dict[str, _Background] = field(default_factory=dict)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that commands may know and no output may show."""
+        return tuple(self.extra_env.values())
+
     async def start(self, command: str, workdir: str | None) -> ConfinedProcess:
         """Start `sh -c command`. Raises RefusedError for too many, IsolationError where it can't be confined."""
         if sum(not entry.ended.done() for entry in self.running.values()) >= COMMAND_LIMIT:

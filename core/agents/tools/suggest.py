@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from core.agents.callable_skills import CallableSkill, OpenChild, as_skills
 from core.agents.governed import Governed
+from core.agents.outputs import redacted
 from core.agents.tool import ToolContext, ToolResult
 from core.agents.tools.commands import Shell
 from core.foundation import strict_json
@@ -83,7 +84,7 @@ class Door:
 
     def keep(self, turn: Turn) -> None:
         """Write a turn down."""
-        append_record(self.turns, turn.to_json(), fsync=False)
+        append_record(self.turns, redacted(turn.to_json(), self.shell.secrets), fsync=False)
 
     def check_later(self, result: TurnResult, turn: Turn, skills: Skills) -> None:
         """Begin the checks of level 2, which the answer doesn't wait for (S42)."""
@@ -203,7 +204,11 @@ def suggest_tool(
     """
     settings, faults = _settings(governed)
     schemas = {one.schema.skill: one.schema for one in found}
-    plain = compile_bank(governed.files, settings, schemas)
+    try:
+        plain = compile_bank(governed.files, settings, schemas)
+    except ValueError as error:  # a registry or a pattern of bank.yaml that can't be
+        settings, faults = BankSettings(), (*faults, Fault(SETTINGS, 0, 0, "", str(error)))
+        plain = compile_bank(governed.files, settings, schemas)
     bank, unfit = _fitted(plain, governed)
     beside, _ = _fitted(compile_bank({**governed.files, **governed.shadow}, settings, schemas, plain), governed)
     directory.mkdir(parents=True, exist_ok=True)

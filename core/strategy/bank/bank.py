@@ -12,6 +12,7 @@ It is a directory like any other. Where the operator keeps it in git, everything
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ class Bank:
     def settings(self) -> BankSettings:
         """Return `bank.yaml`, the defaults where there is none. Raises FaultyFileError."""
         path = self.root / SETTINGS
-        return read(text_of(path), BankSettings, SETTINGS)[0] if path.is_file() else BankSettings()
+        return read(text_of(path), BankSettings, SETTINGS)[0] if os.path.lexists(path) else BankSettings()
 
     def journal(self) -> Journal:
         """Return where every version stands, and what happened. Lines that can't be taken are its findings."""
@@ -163,7 +164,7 @@ class Bank:
     def release(self, strategy_id: str) -> Release | None:
         """Return the release file of a strategy, None where it has none. Raises FaultyFileError."""
         path = self.root / strategy_id.partition(".")[0] / f"{strategy_id}{_RELEASE}"
-        if not path.is_file():
+        if not os.path.lexists(path):
             return None
         name = path.relative_to(self.root).as_posix()
         found, source = read(text_of(path), Release, name)
@@ -184,7 +185,7 @@ class Bank:
 
     def _named(self, strategy_id: str, version: int | None) -> tuple[str, str]:
         path = self.files().get(strategy_id) if version is None else self._version(strategy_id, version)
-        if path is None or not path.is_file():
+        if path is None or not os.path.lexists(path):
             what = f"version {version} of {strategy_id}" if version is not None else strategy_id
             raise NotFoundError(f"there is no {visible_line(what)}", hint="List them: exuvia strategy list")
         text = text_of(path)

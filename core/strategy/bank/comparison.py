@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from core.foundation.visible import visible_line
 from core.strategy.bank.assign import UNKNOWN
 from core.strategy.bank.dashboards import Share, quantile
+from core.strategy.bank.lines import Schema
 from core.strategy.execution.records import Execution
 from core.strategy.execution.trace import fingerprint
 
@@ -82,10 +84,15 @@ class Comparison:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Comparison:
         """Return what `to_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
-        made = cls(**{**value, "withheld": tuple(value["withheld"])})
-        if not isinstance(made.same, Mapping) or not isinstance(made.user, Mapping):
-            raise TypeError("same and user are objects")
-        return made
+        fault = _schema().fault_of({**value, "withheld": list(value["withheld"])}, "a comparison")
+        if fault:
+            raise ValueError(fault)
+        return cls(**{**value, "withheld": tuple(value["withheld"])})
+
+
+@lru_cache(maxsize=1)
+def _schema() -> Schema:
+    return Schema(Comparison)
 
 
 def compare(

@@ -8,18 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from core.foundation import strict_json
-from core.foundation.errors import UsageError
+from core.foundation.errors import DamagedError, UsageError
 from core.foundation.visible import visible_line
-from core.state.jsonlines import append_record, read_lines
+from core.state.jsonlines import Wanted, append_record, read_lines
+from core.strategy.bank.lines import Schema
 from core.strategy.bank.states import moment
 from core.strategy.execution.records import Execution
 
 DIRECTORY = "executions"
-_LINE = TypeAdapter(Execution)
-_KEYS = frozenset(Execution.__slots__)
+_SCHEMA = Schema(Execution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ def append(records: Path, executions: Iterable[Execution]) -> None:
         fault = fault_of(record)
         if fault:
             raise UsageError(f"An execution can't be logged: {fault}", hint="Report this: the executor made it.")
-        append_record(records / DIRECTORY / f"{_day(one.time)}.jsonl", record, fsync=False)
+        append_record(records / DIRECTORY / f"{day_of(one.time)}.jsonl", record, fsync=False)
 
 
 def read(records: Path, *, since: datetime | None = None, until: datetime | None = None) -> Log:
@@ -45,7 +42,11 @@ def read(records: Path, *, since: datetime | None = None, until: datetime | None
     found: list[tuple[datetime, Execution]] = []
     findings: list[str] = []
     for path in _files(records / DIRECTORY, since, until):
-        lines = read_lines(path)
+        try:
+            lines = read_lines(path)
+        except (DamagedError, OSError) as error:
+            findings.append(f"{path.name}: {error}")
+            continue
         findings += (f"{path.name}: bytes {gap.start} to {gap.end}: {gap.reason}" for gap in lines.gaps)
         for line in lines.lines:
             try:
@@ -60,6 +61,22 @@ def read(records: Path, *, since: datetime | None = None, until: datetime | None
     return Log(tuple(one for _, one in found), tuple(findings))
 
 
+def of_session(records: Path, session: str, days: Iterable[str]) -> tuple[Execution, ...]:
+    """Return what was logged of one session on some days (YYYY-MM-DD, UTC); lines of others are passed over unread."""
+    found: list[Execution] = []
+    for day in sorted(set(days)):
+        path = records / DIRECTORY / f"{day}.jsonl"
+        mine = (one for one in read_lines(path, wanted=mentions(session)).records if one.get("session") == session)
+        found += (Execution.from_json(one) for one in mine if not fault_of(one))
+    return tuple(found)
+
+
+def mentions(text: str) -> Wanted:
+    """Return what wants the lines in which `text` stands."""
+    sought = text.encode("utf-8", "replace")
+    return lambda raw, at, start: raw.find(sought, at, raw.find(b"\n", at)) >= 0
+
+
 def parse(record: Any) -> Execution:
     """Return the execution of a log line. Raises ValueError naming the field that breaks its schema."""
     fault = fault_of(record)
@@ -70,20 +87,7 @@ def parse(record: Any) -> Execution:
 
 def fault_of(record: Any) -> str:
     """Return what is wrong with a line of the log, "" for a good one: every field there, of its type, none else."""
-    if not isinstance(record, dict):
-        return "is no object"
-    strange = sorted(record.keys() - _KEYS)
-    if strange:
-        return f"{strange[0]}: is no field of an execution"
-    try:
-        _LINE.validate_json(strict_json.dumps(record), strict=True)
-        moment(str(record["time"]))
-    except ValidationError as error:
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    except (ValueError, TypeError) as error:
-        return f"time: {error}"
-    return ""
+    return _SCHEMA.fault_of(record, "an execution")
 
 
 def _files(directory: Path, since: datetime | None, until: datetime | None) -> list[Path]:
@@ -92,5 +96,6 @@ def _files(directory: Path, since: datetime | None, until: datetime | None) -> l
     return [path for path in sorted(directory.glob("*.jsonl")) if first <= path.stem <= last]
 
 
-def _day(time: str) -> str:
+def day_of(time: str) -> str:
+    """Return the day (UTC) of a time of ours, the name of its file."""
     return f"{moment(time).astimezone(UTC):%Y-%m-%d}"

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from core.foundation.visible import visible_line
 from core.strategy.bank.states import STATES, Actor, Refusal, Standing, Step, moment, moved, newest, refusal
+from core.strategy.documents.model import MOST_VERSIONS, is_id
 from core.strategy.documents.release import Release
 
 Key = tuple[str, int]
@@ -61,6 +62,7 @@ def fold(records: Iterable[Mapping[str, Any]]) -> Journal:
         try:
             event = _event(number, record)
             if event.event == "domain_reviewed":
+                moment(event.time)
                 reviewed[event.id] = event.time
             else:
                 apply(standings, record)
@@ -81,7 +83,7 @@ class UntakenError(ValueError):
 
 def apply(standings: dict[Key, Standing], record: Mapping[str, Any]) -> None:
     """Change `standings` by one line. Raises UntakenError where the rule refuses it, ValueError for what is no line."""
-    key = (str(record["id"]), _whole(record, "version"))
+    key = (_id(record), _whole(record, "version"))
     if record["event"] == "published":
         _publish(standings, key, record)
         return
@@ -204,10 +206,20 @@ def _release(value: object) -> Release:
         raise ValueError(f"its release is not readable: {error.errors()[0]['msg']}") from error
 
 
+def _id(record: Mapping[str, Any]) -> str:
+    """Return the strategy's id, which is part of file names: anything but an id is refused."""
+    value = record["id"]
+    if not isinstance(value, str) or not is_id(value):
+        raise ValueError(f"{str(value)[:80]!r} is no id of a strategy")
+    return value
+
+
 def _whole(record: Mapping[str, Any], name: str) -> int:
     value = record[name]
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{name} is no whole number")
+    if not 1 <= value <= MOST_VERSIONS:
+        raise ValueError(f"{name} is no number of a version")
     return value
 
 

@@ -111,7 +111,7 @@ def read(records: Path, *, since: datetime | None = None) -> tuple[OutcomeLine, 
 
 def gaps(records: Path) -> tuple[str, ...]:
     """Return a word for each line of the outcomes that can't be read."""
-    told: list[str] = []
+    told = [f"{path.name}: is no file" for path in (records / DIRECTORY).glob("*.jsonl") if not path.is_file()]
     for path in _files(records, None):
         lines = read_lines(path)
         told += (f"{path.name}: bytes {gap.start} to {gap.end}: {gap.reason}" for gap in lines.gaps)
@@ -211,7 +211,7 @@ def _read(record: Mapping[str, Any]) -> OutcomeLine | None:
 
 def _files(records: Path, since: datetime | None) -> list[Path]:
     first = "" if since is None else f"{since.astimezone(UTC):%Y-%m-%d}"
-    return [path for path in sorted((records / DIRECTORY).glob("*.jsonl")) if path.stem >= first]
+    return [path for path in sorted((records / DIRECTORY).glob("*.jsonl")) if path.stem >= first and path.is_file()]
 
 
 def _day(time: str) -> str:

@@ -20,6 +20,7 @@ from core.state.jsonlines import append_record, read_lines
 from core.strategy.bank.bank import Bank
 from core.strategy.bank.changes import SHADOW
 from core.strategy.bank.comparison import Comparison, DiffReport, Side, compare, diff_report
+from core.strategy.bank.executions import mentions
 from core.strategy.bank.states import moment
 from core.strategy.execution.clock import Clock
 from core.strategy.execution.compiled import Compiled
@@ -191,6 +192,13 @@ def append(bank: Bank, comparison: Comparison) -> None:
     count = path.read_bytes().count(b"\n")
     if count & (count - 1) == 0 or count % (_EVERY if count < 40 * _EVERY else 10 * _EVERY) == 0:  # 1, 2, 4, 8, ...
         write_report(bank, comparison.strategy_id, comparison.new_version)
+
+
+def holds(bank: Bank, comparison: Comparison) -> bool:
+    """Tell whether a comparison is kept already; lines of other sessions are passed over unread."""
+    path = _log(bank, comparison.strategy_id, comparison.new_version)
+    kept = read_lines(path, wanted=mentions(comparison.session)).records
+    return strict_json.dumps(comparison.to_json()) in map(strict_json.dumps, kept)
 
 
 def read(bank: Bank, strategy_id: str, version: int) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:

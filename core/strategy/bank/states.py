@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
-from core.strategy.documents.release import Release, Stage
+from core.strategy.documents.release import Assign, Release, Stage
 
 State = Literal["draft", "review", "shadow", "gray", "active", "deprecated", "archived", "offline"]
 STATES: tuple[State, ...] = get_args(State)
+_YEARS = (1970, 3000)
 SERVED: frozenset[State] = frozenset({"gray", "active"})
 """States in which a version answers users."""
 DEFAULT_STAGES = (Stage(percent=1, hold_hours=24), Stage(percent=10, hold_hours=24), Stage(percent=100, hold_hours=24))
@@ -142,6 +143,8 @@ def _of_target(now: Standing, step: Step, name: str) -> Refusal | None:
                 f"{name} is {now.origin}, and nothing says how it did.",
                 "Run its check and the benchmark, and name that run as evidence (--evidence ID).",
             )
+        case "shadow" | "gray" if step.release is not None and step.release.id != now.id:
+            return Refusal(f"the release is one of {step.release.id}.", f"Set `id: {now.id}` in {now.id}.release.yaml.")
         case "shadow" | "gray" if step.release is not None and step.release.version != now.version:
             return Refusal(
                 f"the release file speaks of version {step.release.version}, not of {now.version}.",
@@ -176,16 +179,33 @@ def _to_gray(now: Standing, step: Step) -> Refusal | None:
 
 def _same_draw(now: Standing, step: Step) -> Refusal | None:
     """Refuse a release that would let users out who were let in: another draw, or a smaller stage (S67)."""
-    if now.release is None or step.release is None or step.release == now.release:
+    if step.release is None or step.release == now.release:
         return None
-    if step.release.rollout.assign != now.release.rollout.assign:
+    before = _drawn_by(now.release, now)
+    if _drawn_by(step.release, now) != before:
         return Refusal(
             "the release draws users in another way than when it began: some would lose the version again.",
             "Put `rollout.assign` back as it was, or take the version back and begin anew.",
         )
     if stages_of(step.release)[: now.stage + 1] != now.stages[: now.stage + 1]:
         return Refusal("a stage that was entered has changed in the release.", "Change only stages that are to come.")
+    if _share_of_test(step.release) < _share_of_test(now.release):
+        return Refusal(
+            "the A/B test would give some users, who have the new version, the old one again.",
+            "Leave `rollout.ab` as it was when the release began, or take the version back and begin anew.",
+        )
     return None
+
+
+def _drawn_by(release: Release | None, now: Standing) -> Assign:
+    """Return how users are drawn, with the salt that counts: a release file that comes late is held to the default."""
+    found = release.rollout.assign if release is not None else Assign()
+    return found.model_copy(update={"salt": found.salt or f"{now.id}/{now.version}"})
+
+
+def _share_of_test(release: Release | None) -> float:
+    """Return the percent of the gray group that sees the new version: all of it without an A/B test."""
+    return 100.0 if release is None or release.rollout.ab is None else float(release.rollout.ab.split)
 
 
 def _to_active(now: Standing, step: Step) -> Refusal | None:
@@ -230,10 +250,16 @@ def moved(now: Standing, step: Step) -> Standing:
 
 
 def moment(text: str) -> datetime:
-    """Return a time of our own, aware. Raises ValueError where it is none or has no zone."""
+    """Return a time of our own, aware. Raises ValueError where it is none, has no zone, or lies where no clock is.
+
+    The years are bounded so that whatever is reckoned from a time is a time too: a line of year 9999 would end every
+    reader that adds an hour to it.
+    """
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write one, such as +00:00")
+    if not _YEARS[0] <= found.year <= _YEARS[1]:
+        raise ValueError(f"{text!r} lies outside the years {_YEARS[0]} to {_YEARS[1]}")
     return found
 
 

@@ -9,15 +9,12 @@ from pathlib import Path
 from core.foundation.errors import ConflictError, UsageError
 from core.foundation.visible import visible_line
 from core.strategy.bank.states import Standing
-from core.strategy.documents.reading import Fault, FaultyFileError, read
+from core.strategy.documents.reading import Fault, read, text_in
 from core.strategy.documents.strategy import Strategy
 
 
 def text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FaultyFileError((Fault(path.name, 0, 0, "", "is not UTF-8"),)) from error
+    return text_in(path)
 
 
 def sha256_of(text: str) -> str:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from core.foundation.errors import UsageError
 from core.foundation.visible import visible_line
 from core.state.jsonlines import append_record, read_lines
+from core.strategy.bank import executions as log
+from core.strategy.bank.lines import Schema
 from core.strategy.execution.records import Execution
 from core.strategy.execution.trace import DecisionTrace
 
@@ -56,13 +59,19 @@ class Turn:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Turn:
         """Return what `to_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
-        executions = tuple(Execution.from_json(one) for one in value["executions"])
+        fault = _schema().fault_of(value, "a turn")
+        if fault:
+            raise ValueError(fault)
+        executions = tuple(log.parse(one) for one in value["executions"])
         lists = {name: tuple(dict(one) for one in value[name]) for name in ("events", "comparisons")}
-        made = cls(**{**value, **lists, "executions": executions})
-        texts = (made.session, made.time, made.agent, made.call_id, made.kind, made.code, made.strategy, made.utterance)
-        if not all(isinstance(text, str) for text in texts) or not isinstance(made.turn, int):
-            raise TypeError("a field is of another type")
-        return made
+        if not all(isinstance(event.get("event"), str) for event in lists["events"]):
+            raise ValueError("events: one says not what happened")
+        return cls(**{**value, **lists, "executions": executions})
+
+
+@lru_cache(maxsize=1)
+def _schema() -> Schema:
+    return Schema(Turn)
 
 
 def append(records: Path, turn: Turn) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
@@ -92,6 +95,30 @@ def _inner(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node, yaml.Nod
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
         return node.value[part], node.value[part]
     return None
+
+
+def text_in(path: Path, name: str = "") -> str:
+    """Return the text of a file as it is read here: UTF-8, line ends as newlines.
+
+    Raises FaultyFileError for what is no regular file (a pipe would be waited for without end, a device may have
+    none), for a larger one than any file of ours, and for what can't be read; `name` is how the file is spoken of.
+    """
+    name = name or path.name
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FaultyFileError((Fault(name, 0, 0, "", "is no file"),))
+            raw = file.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise FaultyFileError((Fault(name, 0, 0, "", f"can't be read: {told}"),)) from error
+    if len(raw) > _MOST_BYTES:
+        raise FaultyFileError((Fault(name, 0, 0, "", f"is larger than {_MOST_BYTES // 1024} KiB"),))
+    try:
+        return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise FaultyFileError((Fault(name, 0, 0, "", "is not UTF-8"),)) from error
 
 
 def read(text: str, kind: type[Kind], file: str) -> tuple[Kind, Source]:

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from core.strategy.documents.model import Id, Record, Texts, type_of_list
+from core.strategy.documents.model import MOST_VERSIONS, Id, Record, Texts, type_of_list
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
+_YEAR_H = 366 * 24
+_DECADE_D = 3660
 
 
 class Assign(Record):
@@ -28,7 +30,7 @@ class Stage(Record):
     percent: Percent
     business_line: Texts = ()
     device: Texts = ()
-    hold_hours: Annotated[float, Field(ge=0)] = 0
+    hold_hours: Annotated[float, Field(ge=0, le=1_000_000)] = 0
 
 
 class Shadow(Record):
@@ -69,7 +71,7 @@ class RollbackRule(Record):
     metric: Literal["fallback_rate", "failure_rate", "mistrigger_rate", "pseudo_success_rate", "latency_ms"]
     over: float | int | None = None
     rel_increase: float | int | None = None
-    hours: Annotated[float, Field(gt=0)] = 1.0
+    hours: Annotated[float, Field(gt=0, le=_YEAR_H)] = 1.0
     min_samples: Annotated[int, Field(ge=1)] = 50
     segment: Literal["", "any"] = ""
 
@@ -105,7 +107,7 @@ class Alert(Record):
     """Alarm where the metric lies below for so many hours one after the other (S76)."""
 
     below: Share = 0.5
-    hours: Annotated[int, Field(ge=1)] = 3
+    hours: Annotated[int, Field(ge=1, le=_YEAR_H)] = 3
 
 
 class Impact(Record):
@@ -136,7 +138,7 @@ class Release(Record):
 
     schema_: Literal["release/v1"] = Field(alias="schema")
     id: Id
-    version: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(ge=1, le=MOST_VERSIONS)]
     rollout: Rollout = Rollout()
     track: Track = Track()
     compat: Compat = Compat()
@@ -146,7 +148,7 @@ class Band(Record):
     """Who owns a domain, how often it is reviewed, and the priorities its strategies may have (S77, S124)."""
 
     owner: str
-    review_days: Annotated[int, Field(ge=1)] = 7
+    review_days: Annotated[int, Field(ge=1, le=_DECADE_D)] = 7
     reviewed: str = ""
     lowest: Annotated[int, Field(ge=0, le=100)] = 0
     highest: Annotated[int, Field(ge=0, le=100)] = 100
@@ -157,7 +159,7 @@ class Governance(Record):
 
     most_lines: int = 12
     most_branches: int = 4
-    archive_days: int = 30
+    archive_days: Annotated[int, Field(ge=1, le=_DECADE_D)] = 30
     failure_rate: Share = 0.15
     fallback_uses: int = 100
     explosion: int = 400

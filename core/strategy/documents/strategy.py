@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from core.strategy.documents.model import Code, Id, Milliseconds, Record, SkillName, Texts, type_of_list
+from core.strategy.documents.model import MOST_VERSIONS, Code, Id, Milliseconds, Record, SkillName, Texts, type_of_list
 from core.strategy.documents.plan import Node, Recovery
 
 SCHEMA = "strategy/v1"
@@ -173,8 +173,8 @@ class Strategy(Record):
 
     schema_: Literal["strategy/v1"] = Field(alias="schema")
     id: Id
-    version: Annotated[int, Field(ge=1)]
-    parent_version: Annotated[int, Field(ge=1)] | None = None
+    version: Annotated[int, Field(ge=1, le=MOST_VERSIONS)]
+    parent_version: Annotated[int, Field(ge=1, le=MOST_VERSIONS)] | None = None
     purpose: Annotated[str, Field(min_length=1, max_length=300)]
     domain: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     owner: Annotated[str, Field(min_length=1, max_length=100)]

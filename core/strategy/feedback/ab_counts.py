@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 
+from core.strategy.bank.states import moment
 from core.strategy.execution.records import Execution
 from core.strategy.feedback.ab import Day
 
@@ -45,20 +46,18 @@ def daily(
     second: Iterable[Execution],
     completed: Callable[[Execution], bool | None] = completed_without_failure,
 ) -> tuple[tuple[Day, ...], tuple[Day, ...]]:
-    """Return the days of both arms, from the first day on which either ran to the last, by the date of their time.
+    """Return the days of both arms, from the first day on which either ran to the last, by their date (UTC).
 
     `completed` says whether an execution completed, None where nobody knows yet. A day without an execution is there
     with zero tasks: it breaks a row of days.
     """
-    arms = [[(e.time[:10], done, bool(e.fallbacks)) for e in arm if (done := completed(e)) is not None]
-            for arm in (first, second)]  # fmt: skip
-    days = sorted({day for arm in arms for day, _, _ in arm})
+    arms = [_by_day(arm, completed) for arm in (first, second)]
+    days = sorted({day for arm in arms for day in arm})
+    span = range((days[-1] - days[0]).days + 1) if days else range(0)
     counted = []
     for arm in arms:
-        found = {day: [row for row in arm if row[0] == day] for day in _between(days)}
-        counted.append(
-            tuple(Day(len(rows), sum(row[1] for row in rows), sum(row[2] for row in rows)) for rows in found.values())
-        )
+        found = [arm.get(days[0] + timedelta(days=number), []) for number in span]
+        counted.append(tuple(Day(len(rows), sum(r[0] for r in rows), sum(r[1] for r in rows)) for rows in found))
     return counted[0], counted[1]
 
 
@@ -88,8 +87,13 @@ def metrics(
     )
 
 
-def _between(days: list[str]) -> list[str]:
-    if not days:
-        return []
-    first, last = (date.fromisoformat(day) for day in (days[0], days[-1]))
-    return [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+def _by_day(
+    executions: Iterable[Execution], completed: Callable[[Execution], bool | None]
+) -> dict[date, list[tuple[bool, bool]]]:
+    """Return day (UTC, whatever zone a line was written in) to whether each completed and whether it fell back."""
+    found: dict[date, list[tuple[bool, bool]]] = {}
+    for one in executions:
+        done = completed(one)
+        if done is not None:
+            found.setdefault(moment(one.time).astimezone(UTC).date(), []).append((done, bool(one.fallbacks)))
+    return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.state.paths import ProjectPaths
-from core.strategy.documents.reading import Fault, FaultyFileError, Source, read
+from core.strategy.documents.reading import Fault, FaultyFileError, Source, read, text_in
 from core.strategy.documents.skill import FILE, Input, SkillSchema
 from core.strategy.schema.outputs import contract_fault
 
@@ -71,18 +72,15 @@ def skills_in(directory: Path) -> Schemas:
     folders = sorted(path for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
     for folder in folders:
         path = folder / FILE
-        if not path.is_file():
+        if not os.path.lexists(path):
             if (folder / "SKILL.md").is_file():
                 without.append(folder.name)
             continue
         file = f"{folder.name}/{FILE}"
         try:
-            schema, source = read_schema(path.read_text(encoding="utf-8"), file)
+            schema, source = read_schema(text_in(path, file), file)
         except FaultyFileError as error:
             faults += error.faults
-            continue
-        except (OSError, UnicodeDecodeError) as error:
-            faults.append(Fault(file, 0, 0, "", f"can't be read: {error}"))
             continue
         if schema.skill != folder.name:
             faults.append(source.fault(("skill",), f"is {schema.skill}, and its folder is {folder.name}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -131,3 +132,15 @@ def test_counts_and_metrics_come_from_the_log() -> None:
     assert (nothing.completion, nothing.latency_ms, nothing.satisfaction) == (None, None, None)
     unknown = metrics(second, completed=lambda execution: None)
     assert (unknown.tasks, unknown.unknown, unknown.completion) == (0, 3, None)
+
+
+def test_a_day_is_one_day_in_every_zone_and_spelling() -> None:
+    spelled = ["2026-06-02T01:00:00+02:00", "20260601T120000Z", "2026-06-01T23:59:59.999Z"]
+    rows = [replace(run(1, str(number)), time=time) for number, time in enumerate(spelled)]
+    assert daily(rows, ()) == ((Day(3, 3, 0),), (Day(0, 0, 0),))
+
+
+def test_days_far_apart_are_counted_in_one_pass() -> None:
+    rows = [replace(run(1, str(number)), time=f"{year}-06-01T00:00:00Z") for number, year in enumerate((1970, 2999))]
+    first, _ = daily(rows * 200, ())
+    assert (len(first), first[0].tasks, first[-1].tasks, sum(day.tasks for day in first)) == (375836, 200, 200, 400)
