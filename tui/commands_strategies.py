@@ -10,6 +10,7 @@ from tui.messages import Outcome
 if TYPE_CHECKING:
     from core.strategy.bank.bank import Bank
     from core.strategy.bank.states import Actor, State, Step
+    from core.strategy.feedback.bad_cases import BadCase
     from tui.stores.strategies_ways import Way
 
 ACTOR = "console"
@@ -97,6 +98,15 @@ def put_away(project: ProjectPaths, strategy_id: str, version: int, state: State
     step = Step("archived", operator(), now_s(), why)
     one = bank_of(project).move(strategy_id, version, step, expect=state)
     return Outcome(f"{one.id} version {one.version} is archived. Its text stays.", _HISTORY)
+
+
+def draft_case(project: ProjectPaths, agent_id: str, benchmark_id: str, case: BadCase) -> Outcome:
+    """Draft a Case from a bad case into a benchmark; into a new one beside it where that was frozen or measured."""
+    from core.evolution.case_from_traffic import case_from_traffic
+
+    found = case_from_traffic(project.agent(agent_id), benchmark_id, case)
+    hint = "Complete it by hand." if not found.copied_from else "Complete it; what was measured stays."
+    return Outcome(f"{found.case_id} lies in {found.benchmark_id}.", hint)
 
 
 def review_domain(project: ProjectPaths, domain: str, why: str) -> Outcome:

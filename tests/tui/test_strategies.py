@@ -169,6 +169,31 @@ async def test_a_rollback_names_who_answers_then_and_brings_it_back(released: Pr
         assert standing(bank, REPLAYED, 3).state == "active"
 
 
+@pytest.mark.meets("S77")
+async def test_a_domain_that_was_looked_through_is_no_longer_overdue(released: ProjectPaths) -> None:
+    async with console(released, (120, 40)) as (app, pilot):
+        await pilot.press("9", "slash", *"domain:presale", "enter")
+        await until(app, pilot, lambda text: "presale  3  presale-team  review overdue" in text)
+        await pilot.press("D", *"as it should be", "enter")
+        await until(app, pilot, lambda text: "presale  3  presale-team  review due" in text)
+    assert bank_of(released).journal().events[-1].why == "as it should be"
+
+
+async def test_undo_here_takes_back_no_agents_rollback(released: ProjectPaths) -> None:
+    async with console(released, (120, 40)) as (app, pilot):
+        await pilot.press("9", "u")
+        await until(app, pilot, lambda text: "comes again through review" in text)
+
+
+async def test_two_files_of_one_id_are_told(released: ProjectPaths) -> None:
+    bank = bank_of(released)
+    path = bank.files()[REPLAYED]
+    (bank.root / "service" / path.name).write_text(path.read_text())
+    async with console(released, (120, 40)) as (app, pilot):
+        await pilot.press("9")
+        await until(app, pilot, lambda text: "1 not taken" in text and "another file has this id" in text)
+
+
 async def test_of_several_versions_that_can_go_on_one_is_chosen(released: ProjectPaths) -> None:
     bank = bank_of(released)
     home.break_lines(bank, REPLAYED, [("version: 4", "version: 5"), ("parent_version: 3", "parent_version: 4")])

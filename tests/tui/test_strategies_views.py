@@ -203,6 +203,46 @@ async def test_troubles_name_what_the_records_show_and_greet_an_empty_bank(
         await until(app, pilot, lambda text: "1 A task fails, but its log says success." in text and "look  " in text)
 
 
+@pytest.mark.meets("S96", "S98")
+async def test_a_bad_case_becomes_a_case_beside_what_was_measured(busy: ProjectPaths) -> None:
+    agent = next(agent for one in busy.agent_ids() if (agent := busy.agent(one)).benchmark_ids())
+    measured = agent.benchmark(agent.benchmark_ids()[0])
+    assert measured.scoreboard.is_file()
+    before = {path: path.read_bytes() for path in measured.root.rglob("*") if path.is_file()}
+    async with console(busy, (120, 40)) as (app, pilot):
+        await pilot.press("9", "b", "slash", *"case case-", "enter", "c")
+        await until(app, pilot, lambda text: "Draft a Case for which benchmark?" in text)
+        await pilot.press(*measured.id, "enter")
+        await until(app, pilot, lambda text: "Draft a Case from case-" in text)
+        await pilot.press("y")
+        await until(app, pilot, lambda text: f"lies in {measured.id}-2." in text)
+    assert {path: path.read_bytes() for path in measured.root.rglob("*") if path.is_file()} == before
+    made = agent.benchmark(f"{measured.id}-2")
+    assert not made.scoreboard.exists()
+    drafted = next(made.case(name) for name in made.case_ids() if name not in measured.case_ids())
+    assert "A customer says" in drafted.statement_readme.read_text()
+    assert "pts:" in drafted.rubric_readme.read_text()
+    assert len(made.case_ids()) == len(measured.case_ids()) + 1
+
+
+async def test_what_users_and_models_say_reaches_no_terminal_as_it_is(busy: ProjectPaths) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m[/bold][red]\u202egnp.exe"
+    records = bank_of(busy).records
+    one = turns.read(records, turns.sessions(records)[0])[0][0]
+    event = {"event": evil, "at": evil, "what": {evil: [evil]}}
+    time = (datetime.now(UTC) + timedelta(seconds=5)).isoformat(timespec="milliseconds")
+    turns.append(records, replace(one, session="evil", time=time, utterance=evil, suggestion={"intent": evil},
+                                  events=(event,), context={evil: {evil: evil}}))  # fmt: skip
+    queue = Queue(records / FEEDBACK)
+    queue.add(replace(queue.read().cases[0], id=f"case-{evil}", time=time, utterance=evil, skill=evil, code=evil))
+    async with console(busy, (120, 40)) as (app, pilot):
+        await pilot.press("9", "t")
+        text = await until(app, pilot, lambda text: "evil turn" in text and "gnp.exe" in text)
+        await pilot.press("b", "slash", *"gnp", "enter")
+        text += await until(app, pilot, lambda text: "gnp.exe" in text and "Clusters" in text)
+        assert not {"\x1b", "\x9b", "\x07", "\u202e"} & set(text)
+
+
 async def test_a_deed_needs_a_strategy_in_sight(busy: ProjectPaths) -> None:
     before = (bank_of(busy).root / "state.jsonl").read_bytes()
     async with console(busy, (120, 40)) as (app, pilot):

@@ -53,6 +53,7 @@ class StrategiesStore:
         self._journal: Journal = fold(())
         self._entries: dict[str, Entry] = {}
         self._texts: dict[str, str] = {}
+        self._doubles: tuple[str, ...] = ()
         self._left: list[str] = []  # strategies that are still to be read
         self._hour: datetime | None = None  # alarms are of whole hours
         self._compiled: CompiledBank | None = None
@@ -124,6 +125,8 @@ class StrategiesStore:
     def _mark(self, before: Stamp | None, now: Stamp) -> None:
         """Note which strategies are to be read; forget those that are gone; let the others stand where they stand."""
         files = self.bank.files()
+        names = [path.relative_to(self.bank.root).as_posix() for path in self.bank.doubles()]
+        self._doubles = tuple(f"{name}: another file has this id too" for name in names)
         held = {*files, *(strategy_id for strategy_id, _ in self._journal.standings)}
         fresh = held if before is None else (changed_strategies(before, now) & held) | (held - self._entries.keys())
         self._left = sorted({*self._left, *fresh} & held)
@@ -176,7 +179,7 @@ class StrategiesStore:
             inventory=inventory(self._entries.values(), self._journal, self._settings, datetime.now(UTC)),
             executions=executions,
             more=self._log.more,
-            findings=(*self._journal.findings, *self._log.findings),
+            findings=(*self._doubles, *self._journal.findings, *self._log.findings),
             checked=bool(self._schemas),
             fault=self._fault,
         )

@@ -172,8 +172,23 @@ class StrategiesPane(StrategiesParts):
     def do_strategy_away(self) -> None:
         deeds.put_away(self, self._present())
 
+    def do_strategy_case(self) -> None:
+        if self.here != "cases":
+            self.go("cases")
+            return
+        deeds.draft_case(self, self.case_in_sight(), self.view.subjects)
+
+    def do_strategy_reviewed(self) -> None:
+        deeds.review_domain(self, self._present())
+
     def do_rollback(self) -> None:
         deeds.roll_back(self, self._present())
+
+    def do_undo(self) -> None:
+        """Say how a strategy comes back: what `u` undoes elsewhere is an agent's rollback."""
+        self.post_message(
+            Said("A version that was taken back comes again through review.", "plain", "a sends it there")
+        )
 
     def _present(self) -> StrategyLine | None:
         """Return the strategy that a deed is about, as it is now: the one whose view it is, or that the row names."""
@@ -189,13 +204,15 @@ class StrategiesPane(StrategiesParts):
 
     def useless(self) -> frozenset[str]:
         one = self._present()
-        found = {"strategy.publish", "strategy.advance", "strategy.away", "rollback", "strategy.older"}
+        found = {"undo", "strategy.publish", "strategy.advance", "strategy.away", "rollback", "strategy.older"}
         if self.page == "text":
             found.discard("strategy.older")
         elif self.page != BANK:
             found.add("strategy.diff")
         if self.page != "turns":
             found.add("strategy.only")
+        if self.page != "cases":
+            found.add("strategy.case")
         if not any(line.faults for line in self.bank.lines):
             found.add("strategy.fault")
         if one is None:

@@ -15,7 +15,7 @@ from tui.stores.strategies_lines import StrategyLine
 from tui.stores.strategies_ways import Way, audience, not_publishable, ways
 from tui.stores.views import StrategiesView
 from tui.widgets.line_list import Row
-from tui.widgets.spans import Line, Span, fit, joined, short
+from tui.widgets.spans import Line, Span, fit, joined, short, width_of
 
 TONES: dict[State, str] = {
     "draft": "plain", "review": "mark", "shadow": "accent", "gray": "warn", "active": "good", "deprecated": "dim",
@@ -62,7 +62,7 @@ def _domain_line(domain: Domain | None, name: str, above: Sequence[Row], width: 
         due = "review overdue" if domain.overdue else f"review due {domain.due.astimezone():%m-%d}"
         parts.append((due, "warn" if domain.overdue else "dim"))
     line = joined(parts)
-    used = sum(len(text) for text, _ in line)
+    used = sum(width_of(text) for text, _ in line)
     return (*line, (" " * max(1, width - used - len(columns)) + columns, "dim"))
 
 
@@ -100,7 +100,7 @@ def _in(spans: Sequence[Span], width: int) -> list[Span]:
     for text, tone in spans:
         text = short(text, left) if left > 0 else ""
         found.append((text, tone))
-        left -= len(text)
+        left -= width_of(text)
     return [*found, (" " * max(0, left), "plain")]
 
 

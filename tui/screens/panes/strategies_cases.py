@@ -23,7 +23,7 @@ from tui.screens.panes.strategies_pages import Asked, Page
 from tui.screens.panes.strategies_text import coloured
 from tui.screens.panes.strategies_turns import event_line
 from tui.widgets.line_list import Row
-from tui.widgets.spans import Line, fit, joined, middle, plain, short
+from tui.widgets.spans import Line, fit, joined, middle, plain, short, width_of
 
 _LATEST = 80
 _MOST = 2000
@@ -75,6 +75,17 @@ class CasesPage(Page[CaseFacts]):
         found: Cluster | Suggestion | None = next((one for one in facts.clusters if one.id == rest), None)
         found = self._suggestion(facts, rest) if kind == "suggestion" else found
         return (case.strategy_id or "") if case else found.structure.strategy_id if found else ""
+
+    def case_of(self, facts: CaseFacts, key: str) -> BadCase | None:
+        """Return the bad case of a row: itself, of a cluster or a suggestion its latest; None for other rows."""
+        kind, _, rest = key.partition(":")
+        names: Sequence[str] = (rest,) if kind == "case" else ()
+        if kind == "cluster":
+            names = next((one.cases for one in facts.clusters if one.id == rest), ())
+        elif kind == "suggestion" and (suggested := self._suggestion(facts, rest)) is not None:
+            names = suggested.evidence
+        found = [facts.cases[name] for name in names if name in facts.cases]
+        return max(found, key=lambda case: (case.time, case.id)) if found else None
 
     def rows(self, facts: CaseFacts, width: int) -> Sequence[Row]:
         rows = [_head(f"Waiting for a person ({len(facts.waiting)})")]
@@ -140,7 +151,7 @@ def _waiting_row(one: Waiting, width: int) -> Row:
             (named, "dim"),
         ]
     )
-    used = sum(len(text) for text, _ in parts)
+    used = sum(width_of(text) for text, _ in parts)
     line: Line = (*parts, ("  " + short(one.strategy.purpose, max(0, width - used - 3)), "plain"))
     return Row(f"review:{one.id}/{one.version}", (line,), find=f"review {one.id} {one.strategy.origin.kind}")
 

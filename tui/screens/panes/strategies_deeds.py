@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -11,8 +11,10 @@ from textual.widget import Widget
 from core.foundation.clock import now_s
 from core.state.paths import ProjectPaths
 from core.strategy.bank.states import Standing, newest
+from core.strategy.feedback.bad_cases import BadCase
 from tui import commands_strategies as commands
 from tui.messages import DeedWanted, Outcome, Said
+from tui.stores.runs import Subject
 from tui.stores.strategies_lines import StrategyLine
 from tui.stores.strategies_ways import Way, can_put_away, ways
 from tui.widgets.prompt import Prompt
@@ -131,6 +133,36 @@ def roll_back(pane: Widget, one: StrategyLine | None) -> None:
         return partial(commands.roll_back, project, one.id, now.version, why)
 
     _reason(pane, question, made, "taking it back", needed=True)
+
+
+def draft_case(pane: Widget, case: BadCase | None, subjects: Sequence[Subject]) -> None:
+    """Let a benchmark be chosen, and draft a Case into it."""
+    found = [one for one in subjects if one.benchmark_id]
+    if case is None or not found:
+        told = "No bad case is selected here." if case is None else "No agent here has a benchmark."
+        pane.post_message(Said(told))
+        return
+    from tui.screens.picker import Choice, PickerScreen
+
+    project, chosen_case = _project(pane), case
+    choices = [Choice(str(at), one.benchmark_id, f"of {one.agent_id}", "benchmark") for at, one in enumerate(found)]
+
+    def chosen(key: str) -> None:
+        one = found[int(key)]
+        do = partial(commands.draft_case, project, one.agent_id, one.benchmark_id, chosen_case)
+        _sure(pane, f"Draft a Case from {middle(chosen_case.id, 24)} for {one.benchmark_id}?", do, "drafting")
+
+    pane.app.push_screen(PickerScreen("Draft a Case for which benchmark?", choices, chosen))
+
+
+def review_domain(pane: Widget, one: StrategyLine | None) -> None:
+    """Ask, and write down that the operator has looked through a domain."""
+    if one is None:
+        pane.post_message(Said(_NONE))
+        return
+    project, domain = _project(pane), one.entry.domain
+    question = f"You have looked through all of {middle(domain, 28)}? A note (or just Enter):"
+    _reason(pane, question, lambda why: partial(commands.review_domain, project, domain, why), "writing it down")
 
 
 def put_away(pane: Widget, one: StrategyLine | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.message import Message
@@ -23,6 +23,9 @@ from tui.widgets.facts import Facts
 from tui.widgets.line_list import LineList, Row, RowList
 from tui.widgets.spans import Line, wrap
 from tui.widgets.wrapped_text import WrappedText
+
+if TYPE_CHECKING:
+    from core.strategy.feedback.bad_cases import BadCase
 
 Key = tuple[str, str, int, bool, int]
 """What the facts of a view depend on: view, strategy, choice in it, its other form, and the serial of the bank."""
@@ -211,6 +214,15 @@ class StrategiesParts(Pane):
         if held is None or held[2] or held[0][0] != self.here:
             return ""
         return self.kind().leads_to(held[1], self._rows("rows").key)
+
+    def case_in_sight(self) -> BadCase | None:
+        """Return the bad case under the cursor, None where there is none."""
+        from tui.screens.panes.strategies_cases import CaseFacts, CasesPage
+
+        held, page = self._facts, self.kind() if self.here == "cases" else None
+        if not isinstance(page, CasesPage) or held is None or held[2] or not isinstance(held[1], CaseFacts):
+            return None
+        return page.case_of(held[1], self._rows("rows").key)
 
     def _below(self) -> None:
         """Show what stands below the list of a view for the row under the cursor."""

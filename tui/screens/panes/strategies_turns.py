@@ -14,7 +14,7 @@ from tui.screens.panes.base import local, span_of
 from tui.screens.panes.strategies_pages import Asked, Page
 from tui.stores.strategies_turns import TurnLine, TurnReader, Turns
 from tui.widgets.line_list import Row
-from tui.widgets.spans import Line, Span, fit, middle, short
+from tui.widgets.spans import Line, Span, fit, middle, short, width_of
 
 _LONGEST = 400
 _GOOD = frozenset({"recovered", "auto-complete", "resumed"})
@@ -95,9 +95,9 @@ def _row(one: TurnLine, width: int) -> Row:
 
 def _path(strategies: str, code: str, fell: bool, width: int) -> list[Span]:
     ended: list[Span] = [(f" {code}", "bad")] if code else [(" fallback", "warn")] if fell else []
-    used = sum(len(text) for text, _ in ended)
+    used = sum(width_of(text) for text, _ in ended)
     name = short(strategies, max(6, width - used - 1))
-    return [(name, "plain"), *ended, (" " * max(1, width - used - len(name)), "plain")]
+    return [(name, "plain"), *ended, (" " * max(1, width - used - width_of(name)), "plain")]
 
 
 def turn_lines(one: TurnLine) -> list[Line]:
