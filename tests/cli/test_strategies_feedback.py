@@ -14,12 +14,12 @@ from core.state.paths import ProjectPaths
 from core.strategy.bank import assign, executions, shadow
 from core.strategy.bank.assign import User
 from core.strategy.bank.bank import Bank, bank_of
+from core.strategy.bank.changes import FEEDBACK
 from core.strategy.bank.comparison import Comparison
 from core.strategy.bank.states import Actor, Step
 from core.strategy.execution.records import Execution
 from core.strategy.feedback.ab_report import ab_report, settle
 from core.strategy.feedback.bad_cases import Queue
-from core.strategy.feedback.night import FEEDBACK
 from tests.cli.program import tree_hash
 from tests.cli.strategy_home import NAME, out, strategy
 from tests.strategy.feedback.making import case, execution

@@ -10,9 +10,9 @@ import pytest
 
 from core.state.paths import ProjectPaths
 from core.strategy.bank.bank import bank_of
+from core.strategy.bank.changes import FEEDBACK
 from core.strategy.bank.states import Actor
 from core.strategy.feedback.bad_cases import Queue
-from core.strategy.feedback.night import FEEDBACK
 from core.strategy.feedback.review import submit
 from core.strategy.feedback.synthesis import Draft
 from tests.cli.program import call, tree_hash
