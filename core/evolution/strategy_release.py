@@ -13,17 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.evolution import strategy_edits
-from core.evolution.candidate import Staged, apply_edits, put_in_place, stage
+from core.evolution.candidate import (
+    ForeignChangeError,
+    Staged,
+    apply_edits,
+    load_staged,
+    put_in_place,
+    stage,
+    take_back,
+)
 from core.evolution.edits import Edit
 from core.evolution.runs import live_run
-from core.foundation.errors import ExuviaError, RefusedError
+from core.foundation.errors import DamagedError, ExuviaError, RefusedError
 from core.state import ledger, readonly, snapshots
 from core.state.agents import read_agent
+from core.state.atomic import write_text
+from core.state.fingerprint import state_hash
 from core.state.ledger import CandidateRecord
+from core.state.locks import held
 from core.state.paths import AgentPaths
 from core.strategy.bank.bank import Bank, bank_of
 from core.strategy.bank.states import SERVED, Standing, newest
 
+_NOTE = "entering.json"
+"""Beside a staged change: the ledger's record of it, from before the first file is touched until it is entered."""
 TRAFFIC = "traffic"
 """What stands in the ledger for a benchmark: nothing was measured by one."""
 
@@ -68,6 +81,7 @@ def bring_into_force(agent: AgentPaths, strategy_id: str, version: int, actor: s
     Raises RefusedError for a version that isn't active, BlockedError or LockedError where the state can't be kept or is
     being worked on, ForeignChangeError where something else changes it meanwhile, having overwritten nothing.
     """
+    settle(agent)
     bank = bank_of(agent.project)
     standing = bank.standing(strategy_id, version)
     if standing.state != "active":
@@ -86,6 +100,7 @@ def take_out_of_force(agent: AgentPaths, strategy_id: str, actor: str, reason: s
     Raises RefusedError where what the agent has is no published version (somebody changed it there), or one that still
     answers, and what `bring_into_force` raises.
     """
+    settle(agent)
     bank, path = bank_of(agent.project), agent.state / _path(strategy_id)
     if not path.is_file():
         return None
@@ -108,10 +123,15 @@ def follow_bank(bank: Bank, strategy_id: str, actor: str, reason: str = "") -> t
     An active version comes to the agents that have the strategy and to those whose skills strategies choose, since its
     gray stages answered there. Returns a line for each agent that changed or could not, with the way out.
     """
+    told: list[str] = []
+    for agent in _agents(bank):
+        try:
+            settle(agent)
+        except ExuviaError as error:
+            told.append(f"{agent.id}: what was begun there is not finished: {error} {error.hint}".rstrip())
     active = newest(bank.entry(strategy_id).versions, "active")
     holding = governed_agents(bank, strategy_id)
     agents = {agent.id: agent for agent in (*holding, *(served_agents(bank) if active else ()))}
-    told: list[str] = []
     for agent in agents.values():
         try:
             if active is None:
@@ -133,6 +153,11 @@ def follow_bank(bank: Bank, strategy_id: str, actor: str, reason: str = "") -> t
 def _change(agent: AgentPaths, standing: Standing, edit: Edit, actor: str, why: str) -> InForce | None:
     """Make the next version of the agent by one edit, with what was before kept; None where nothing would change."""
     readonly.refuse(agent.root)
+    with held(_lock(agent)):
+        return _change_locked(agent, standing, edit, actor, why)
+
+
+def _change_locked(agent: AgentPaths, standing: Standing, edit: Edit, actor: str, why: str) -> InForce | None:
     present = agent.state / edit.path
     before = strategy_edits.version_in(present.read_bytes(), edit.path) if present.is_file() else None
     if edit.content is not None and present.is_file() and present.read_bytes() == edit.content.encode("utf-8"):
@@ -146,10 +171,61 @@ def _change(agent: AgentPaths, standing: Standing, edit: Edit, actor: str, why: 
     root = staged_root(agent, number)
     shutil.rmtree(root, ignore_errors=True)
     staged = stage(agent, root, number, lambda state: apply_edits(state, [edit]), {edit.path: why})
+    record = _record(agent, standing, kept.version, staged, why)
+    write_text(root / _NOTE, record.model_dump_json() + "\n")
+    _carry_out(agent, staged, record)
+    return InForce(agent.id, number, standing.id, standing.version, before[1] if before else None)
+
+
+def _carry_out(agent: AgentPaths, staged: Staged, record: CandidateRecord) -> None:
+    """Put a noted change in place, keep it and enter it. Each step may be done already."""
     put_in_place(agent, staged)
     snapshots.create(agent)
-    ledger.append(agent.project, _record(agent, standing, kept.version, staged, why))
-    return InForce(agent.id, number, standing.id, standing.version, before[1] if before else None)
+    ledger.append(agent.project, record)
+    (staged.root / _NOTE).unlink()
+
+
+def settle(agent: AgentPaths) -> None:
+    """Finish, or take back, what a process that was killed began in the agent; nothing where nothing was begun.
+
+    A change is noted before the first file is touched. It is finished where the bank still says the same, or where all
+    of it was in place; else the files are put back. Left alone where something else has changed the state since, or
+    while a run is at work on it. Raises LockedError, BlockedError or StorageError where that can't be done.
+    """
+    notes = sorted(staged_root(agent, 0).parent.glob(f"{agent.id}-v*/{_NOTE}"))
+    if not notes or readonly.is_sealed(agent.root) or live_run(agent) is not None:
+        return
+    with held(_lock(agent)):
+        for note in notes:
+            if note.is_file():
+                _settle_one(agent, note)
+
+
+def _settle_one(agent: AgentPaths, note: Path) -> None:
+    try:
+        record, staged = CandidateRecord.model_validate_json(note.read_bytes()), load_staged(note.parent)
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise DamagedError(f"{note} can't be read: {error}", hint="Compare the agent with its snapshots.") from error
+    if record.version in ledger.versions(agent.project, agent.id):
+        note.unlink()  # all but this was done
+        return
+    try:
+        if _still_wanted(agent, record) or state_hash(agent.state) == staged.after_hash:
+            _carry_out(agent, staged, record)
+        else:
+            take_back(agent, staged)
+            note.unlink()
+    except ForeignChangeError:
+        return  # somebody went on from there; the note stays beside what was before and after
+
+
+def _still_wanted(agent: AgentPaths, record: CandidateRecord) -> bool:
+    strategy_id, _, version = record.run_id.rpartition("@")
+    versions = bank_of(agent.project).journal().of(strategy_id)
+    if any(edit.path == _path(strategy_id) and edit.removed and not edit.added for edit in record.edits):
+        return newest(versions, *SERVED) is None
+    active = newest(versions, "active")
+    return active is not None and str(active.version) == version
 
 
 def _record(agent: AgentPaths, standing: Standing, reference: int, staged: Staged, why: str) -> CandidateRecord:
@@ -167,6 +243,10 @@ def _record(agent: AgentPaths, standing: Standing, reference: int, staged: Stage
         decision="accepted",
         note=f"Released by traffic, not measured by a benchmark; approved by {standing.reviewed_by or 'nobody'}.",
     )
+
+
+def _lock(agent: AgentPaths) -> Path:
+    return staged_root(agent, 0).with_name(f"{agent.id}.lock")
 
 
 def _path(strategy_id: str) -> str:

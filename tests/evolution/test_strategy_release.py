@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.evolution.strategy_release import bring_into_force, follow_bank, governed_agents
+from core.evolution import strategy_release
+from core.evolution.strategy_release import bring_into_force, follow_bank, governed_agents, settle
 from core.foundation.clock import now_s
 from core.foundation.errors import RefusedError
 from core.state import ledger, rollback, snapshots
@@ -131,3 +134,87 @@ def test_a_version_that_no_agent_takes_says_how_to_give_it(agent: AgentPaths) ->
     (line,) = follow_bank(bank_of(agent.project), ID, "cli")
     assert "answers nobody" in line
     assert f"exuvia strategy enforce {ID} --agent" in line
+
+
+class KilledError(BaseException):
+    pass
+
+
+STEPS = ("write_text", "put_in_place", "create", "append", "unlink")
+
+
+def killed_at(patch: pytest.MonkeyPatch, step: str, *, after: bool) -> None:
+    """Let the process end before or after a step of bringing a version into force."""
+    owner: Any = {"create": snapshots, "append": ledger, "unlink": Path}.get(step, strategy_release)
+    real = getattr(owner, step)
+    whole = step != "create"  # the first snapshot is of what was before
+
+    def dying(*arguments: Any, **more: Any) -> Any:
+        nonlocal whole
+        mine = step != "unlink" or arguments[0].name == "entering.json"
+        if mine and whole and not after:
+            raise KilledError
+        found = real(*arguments, **more)
+        if mine and whole:
+            raise KilledError
+        whole = whole or mine
+        return found
+
+    patch.setattr(owner, step, dying)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_any_step_is_made_up_for(
+    agent: AgentPaths, step: str, after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release(agent, "review", "shadow", "gray", "active")
+    before = snapshots.current_version(agent) or 0
+    with monkeypatch.context() as patch:
+        killed_at(patch, step, after=after)
+        with pytest.raises(KilledError):
+            bring_into_force(agent, ID, 2, "cli", "why")
+    bring_into_force(agent, ID, 2, "cli", "why")
+    assert (agent.state / PATH).read_text() == text(2, "new")
+    assert snapshots.current_version(agent) == before + 1
+    assert snapshots.drift(agent).state == "same"
+    (record,) = ledger.read(agent.project, "clerk")
+    assert (record.version, record.reference_version, record.hypothesis) == (before + 1, before, "why")
+    assert bring_into_force(agent, ID, 2, "cli") is None
+
+
+def half_done(agent: AgentPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the strategy's file new and the configuration, with the agent's version, old."""
+    release(agent, "review", "shadow", "gray", "active")
+    config = agent.config.read_bytes()
+    with monkeypatch.context() as patch:
+        killed_at(patch, "put_in_place", after=True)
+        with pytest.raises(KilledError):
+            bring_into_force(agent, ID, 2, "cli")
+    agent.config.write_bytes(config)
+
+
+def test_what_the_bank_took_back_meanwhile_is_not_finished(agent: AgentPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    half_done(agent, monkeypatch)
+    bank = bank_of(agent.project)
+    bank.take_back(ID, ADA, "it was wrong")
+    follow_bank(bank, ID, "cli")
+    assert (agent.state / PATH).read_text() == text(1, "old")
+    assert ledger.read(agent.project) == ()
+
+
+def test_what_somebody_changed_since_is_left(agent: AgentPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    half_done(agent, monkeypatch)
+    agent.agents_md.write_text("Changed by hand.\n")
+    settle(agent)
+    assert agent.agents_md.read_text() == "Changed by hand.\n"
+    assert ledger.read(agent.project) == ()
+
+
+def test_two_that_bring_versions_into_force_wait_for_each_other(agent: AgentPaths) -> None:
+    release(agent, "review", "shadow", "gray", "active")
+    with ThreadPoolExecutor(4) as pool:
+        done = [one.result() for one in [pool.submit(bring_into_force, agent, ID, 2, f"cli{n}") for n in range(4)]]
+    assert [one is not None for one in done].count(True) == 1
+    assert len(ledger.read(agent.project)) == 1
+    assert snapshots.drift(agent).state == "same"
