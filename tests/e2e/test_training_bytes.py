@@ -68,7 +68,7 @@ def test_watching_a_run_at_work_says_little(
         with Terminal(
             [sys.executable, "-P", "-c", OPEN, str(project.root), "lean"], columns=columns, rows=rows
         ) as screen:
-            screen.wait_for("helper", "8 Training")
+            screen.wait_for("helper", "8 Train")
             settle(screen)
             for key in keys:
                 screen.press(key)
