@@ -33,6 +33,8 @@ from core.strategy.schema.directory import skills_in
 SCRIPTS = ("call", "call.py", "call.sh")
 _SHOWN = 400  # characters of what a skill said that did not answer as it should
 _LONGEST_S = 300.0
+DEEPEST = 100
+"""Objects in objects of an answer: what is deeper goes through no record, and is no answer."""
 _LONGEST_MESSAGE = 2000
 
 OpenChild = Callable[[ChildWish], Session]
@@ -161,13 +163,13 @@ def answer_in(text: str) -> Outcome:
     Strict: text around the object, other keys, a code beside an output, a code that no failure profile could hold
     (lower case, blanks) are not repaired.
     """
-    lines = [line for line in text.strip().splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]  # no other sign ends a line of JSON
     last = lines[-1].strip() if lines else ""
     try:
         found = strict_json.parse(last, unique=True)
     except ValueError:
         found = None
-    if isinstance(found, dict):
+    if isinstance(found, dict) and not strict_json.is_deeper(found, DEEPEST):
         if set(found) == {"output"} and isinstance(found["output"], dict):
             return Outcome(found["output"])
         code, message = found.get("code"), found.get("message", "")

@@ -24,6 +24,20 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return abs(value) <= _LARGEST if isinstance(value, int) else math.isfinite(value)
 
 
+def is_deeper(value: object, levels: int) -> bool:
+    """Tell whether objects and lists lie in each other more than `levels` deep: too deep for what walks through them.
+
+    Pure, and itself bounded: it goes down no further than it is asked.
+    """
+    layer: list[object] = [value]
+    for _ in range(levels + 1):
+        held = [one for one in layer if isinstance(one, dict | list | tuple)]
+        if not held:
+            return False
+        layer = [inner for one in held for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
+
+
 def parse(text: str | bytes, *, unique: bool = False) -> Any:
     """Return the value of a JSON text; bytes are UTF-8. Raises ValueError for anything else, however deep or long.
 

@@ -187,3 +187,16 @@ def test_a_message_is_bounded_and_moves_no_cursor() -> None:
     assert found.code == "GONE"
     assert len(found.message) < 3000
     assert "\x1b" not in found.message
+
+
+@pytest.mark.parametrize("levels", [150, 900, 3000])
+def test_an_answer_too_deep_for_any_record_is_none(levels: int) -> None:
+    found = answer_in('{"output": ' + '{"a": ' * levels + "1" + "}" * levels + "}")
+    assert (found.output, found.code) == (None, RAISED)
+    assert answer_in('{"output": ' + '{"a": ' * 90 + "1" + "}" * 90 + "}").code == ""
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u0085", "\u2029"])
+def test_a_sign_that_ends_no_line_of_json_cuts_no_answer(sign: str) -> None:
+    found = answer_in(f'working\r\n{{"output": {{"said": "a{sign}b"}}}}\r\n\n')
+    assert (found.output, found.code) == ({"said": f"a{sign}b"}, "")

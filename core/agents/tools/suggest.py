@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,7 +35,6 @@ from core.strategy.execution.later import later
 from core.strategy.execution.session import SessionState
 from core.strategy.execution.skills import Skills
 from core.strategy.execution.store import ContextStore
-from core.strategy.execution.suggestion import KEYS
 from core.strategy.execution.suggestion import read as read_suggestion
 from core.strategy.execution.turn import TurnResult, answer, run_turn
 
@@ -161,7 +160,7 @@ class Suggest:
             code=result.code,
             strategy=result.strategy,
             utterance=context.prompt,
-            suggestion={key: said[key] for key in KEYS if key in said},
+            suggestion={key: value for key, value in asdict(suggestion).items() if key in said},
             events=result.trace.events,
             executions=result.executions,
             comparisons=comparisons,

@@ -83,7 +83,7 @@ def take(records: Path, text: str, *, source: str) -> Intake:
     readonly.refuse(records)
     taken: list[OutcomeLine] = []
     refused: list[tuple[int, str]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

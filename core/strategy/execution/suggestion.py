@@ -11,6 +11,7 @@ from core.foundation import strict_json
 KEYS = ("intent", "confidence", "intended_skill", "required_context", "arguments")
 _LONGEST = 200
 _MOST_CONTEXT = 50
+_DEEPEST = 20
 _MOST_ARGUMENTS = 8_192
 
 
@@ -94,6 +95,8 @@ def _arguments(value: Any, dropped: list[str]) -> Mapping[str, Any]:
     try:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise ValueError("not an object")
+        if strict_json.is_deeper(value, _DEEPEST):
+            raise ValueError(f"nested deeper than {_DEEPEST}")
         if len(strict_json.dumps(dict(value))) > _MOST_ARGUMENTS:
             raise ValueError(f"longer than {_MOST_ARGUMENTS} characters")
     except (TypeError, ValueError) as error:

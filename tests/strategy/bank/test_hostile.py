@@ -242,3 +242,9 @@ def test_a_comparison_that_cannot_be_is_refused(lie: dict[str, Any]) -> None:
     assert Comparison.from_json(good) == BESIDE
     with pytest.raises((ValueError, TypeError)):
         Comparison.from_json({**good, **lie})
+
+
+def test_a_sign_that_ends_no_line_of_json_cuts_no_outcome(bank: Bank) -> None:
+    found = outcomes.take(bank.records, '{"session": "s", "said": "a\u2028b"}\r\n\n', source="t")
+    assert [one.value for one in found.taken] == ["a\u2028b"]
+    assert found.refused == ()

@@ -57,3 +57,12 @@ def test_whatever_is_said_it_never_raises_and_confidence_stays_in_range(said: An
     suggestion, _ = read(said)
     assert suggestion.confidence is None or 0 <= suggestion.confidence <= 1
     assert all(suggestion.required_context)
+
+
+def test_arguments_too_deep_to_be_written_down_are_dropped() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(900):
+        deep = {"a": deep}
+    found, dropped = read({"intent": "refund", "arguments": deep})
+    assert (found.intent, found.arguments) == ("refund", {})
+    assert dropped == ("arguments: nested deeper than 20",)
