@@ -56,6 +56,7 @@ def new_folder(path: Path) -> None:
 
     Raises ConflictError where something stands there, StorageError where it can't be made.
     """
+    readonly.refuse(path)
     try:
         taken = os.path.lexists(path) and (not path.is_dir() or any(path.iterdir()))
         if not taken:

@@ -124,6 +124,7 @@ ACTS: dict[str, Callable[[Home], object]] = {
     "core.state.approvals.decide": lambda h: approvals.decide(h.project, FREEZE, "approve"),
     "core.state.approvals.answer": lambda h: approvals.answer(h.project, FREEZE, "yes"),
     "core.state.atomic.append_line": lambda h: atomic.append_line(h.project.audit, "{}"),
+    "core.state.atomic.new_folder": lambda h: atomic.new_folder(h.project.root / "folder"),
     "core.state.atomic.publish_new": lambda h: atomic.publish_new(h.trace, h.project.root / "new"),
     "core.state.atomic.replace_directory": lambda h: atomic.replace_directory(
         h.skill, h.agent.skills, h.elsewhere / "aside"
