@@ -241,7 +241,7 @@ async def test_the_form_is_emptied_and_brought_back(project: ProjectPaths, state
         await pilot.press("ctrl+r")
         await until(app, pilot, lambda text: "newcomer" in text and "Pilots        9" in text)
         await pilot.press("ctrl+r", "escape")
-        await until(app, pilot, lambda text: "1 Sessions" in text)
+        await until(app, pilot, lambda text: "1 Sess" in text)
     assert "agent_id" not in json.loads(state.read_text())["build"], "what was reset is not remembered"
 
 
@@ -267,7 +267,7 @@ async def test_what_was_typed_is_there_again_after_esc(project: ProjectPaths, st
         await pilot.press("S")
         await until(app, pilot, lambda text: "Start: Builder" in text)
         await pilot.press(*"newcomer", "tab", *"Sorts mail [red]", "escape")
-        await until(app, pilot, lambda text: "1 Sessions" in text)
+        await until(app, pilot, lambda text: "1 Sess" in text)
         await pilot.press("S")
         text = await until(app, pilot, lambda text: "newcomer" in text)
         assert "Sorts mail [red]" in text

@@ -119,16 +119,16 @@ def test_every_theme_has_every_tone() -> None:
 
 
 async def test_a_remapped_key_works_and_is_shown(project: ProjectPaths, tmp_path: Path) -> None:
-    loaded = written(tmp_path / "s.toml", "[keys]\nhelp = 'ctrl+t'\n'pane.scores' = '9'")
+    loaded = written(tmp_path / "s.toml", "[keys]\nhelp = 'ctrl+t'\n'pane.scores' = '0'")
     async with console(project, loaded=loaded) as (app, pilot):
-        await pilot.press("9")
+        await pilot.press("0")
         assert app.frame.active == "scores"
         assert "Ctrl-t help" in await until(app, pilot, lambda text: "4 Scores" in text)
         await pilot.press("4")
         await pilot.press("question_mark")
         assert app.screen.id == "frame"
         await pilot.press("ctrl+t")
-        await until(app, pilot, lambda text: "Keys of the console" in text and "  9         Go to Scores" in text)
+        await until(app, pilot, lambda text: "Keys of the console" in text and "  0         Go to Scores" in text)
 
 
 async def test_a_fault_in_the_settings_is_seen_at_once(project: ProjectPaths, tmp_path: Path) -> None:
