@@ -17,6 +17,8 @@ from core.foundation.errors import ConflictError
 from core.state.locks import is_held
 from core.state.paths import AgentPaths, ProjectPaths
 
+_GOING_S = 5.0  # how long a killed engine is given to be gone
+
 
 class BesideError(ConflictError):
     """Another program seems to be at work on the agent. It may be meant, so whoever asks may insist."""
@@ -56,8 +58,16 @@ def refuse_unseen(agent: AgentPaths, known: Iterable[RunView], but: str | None =
 
 
 def refuse_held(run: RunPaths) -> None:
-    """Raise ConflictError where an engine that isn't seen from here holds a run's lock."""
-    if is_held(run.lock):
+    """Raise ConflictError where an engine that isn't seen from here holds a run's lock.
+
+    One that was killed a moment ago may hold it still, until the system has taken it apart: that is waited for.
+    """
+    until = time.monotonic() + _GOING_S
+    while held := is_held(run.lock):
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.05)
+    if held:
         raise ConflictError(
             f"Run {run.id} is at work out of sight of this process: its engine holds {run.lock.name}, but is none of "
             "the processes here.",

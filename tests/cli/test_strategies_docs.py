@@ -63,7 +63,9 @@ def test_the_first_strategy_of_the_page_goes_all_the_way(tmp_path: Path) -> None
         f"{ID} version 1: gray, stage 2 of 2 (100 %)",
         f"{ID} version 1: active",
     ]
-    assert said[f"exuvia strategy enforce {ID} --agent helper"][0].startswith("helper is version 2 now")
+    assert f"helper is version 2 now, with {ID} version 1." in said[f"exuvia strategy gray {ID}"][2]
+    (back,) = (out for text, (out, *_) in said.items() if text.startswith("exuvia strategy rollback"))
+    assert f"helper is version 3 now, without {ID}." in back
     assert bank_of(project).standing(ID, 1).state == "offline"
     if probe().layer == "none":
         pytest.skip("this kernel confines nothing: the runs of the page were passed over")
